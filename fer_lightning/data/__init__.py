@@ -1,0 +1,1 @@
+"""Files on disk become uint8 arrays in memory, splits, and batches."""

@@ -1,0 +1,1 @@
+"""Plain `nn.Module` classifiers that all answer the questions of `VisionModel`."""
