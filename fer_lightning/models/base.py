@@ -6,8 +6,10 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from fer_lightning.errors import UserError
 
-class NoAttentionError(ValueError):
+
+class NoAttentionError(UserError):
     """The model was asked for attention maps and has none over the whole image."""
 
 
@@ -22,6 +24,7 @@ class VisionModel(nn.Module, ABC):
 
     head: nn.Module
     init_args: dict[str, Any]
+    num_prefix_tokens: int = 0  # tokens such as [CLS] that stand before those of the patches
 
     def __new__(cls, *args: Any, **kwargs: Any) -> "VisionModel":
         """Remember the arguments (copying and unpickling call this without any)."""
@@ -48,10 +51,17 @@ class VisionModel(nn.Module, ABC):
 
     @abstractmethod
     def to_grid(self, activation: Tensor) -> Tensor:
-        """Lay the output of `cam_layer` out as (B, C, h, w), each value at its place in the image."""
+        """Lay the output of `cam_layer` out as (B, C, h, w), each value at its place in the image.
 
-    def attention_maps(self, x: Tensor) -> list[Tensor]:
-        """Return per layer the attention, (B, heads, N, N), rows summing to 1.
+        A model of tokens lays out any (B, N, C) in its order of tokens, so that a row of
+        attention, (B, N, heads), becomes a map of each head.
+        """
+
+    def attend(self, x: Tensor) -> tuple[Tensor, list[Tensor]]:
+        """Return logits and, per layer, the attention they were made with, (B, heads, N, N).
+
+        Logits are differentiable with respect to the maps, whose rows sum to 1. The first
+        `num_prefix_tokens` of the N tokens stand for no place in the image.
 
         Raises:
             NoAttentionError: the model has no attention over the whole image.
@@ -60,3 +70,39 @@ class VisionModel(nn.Module, ABC):
             f"expected a model with global attention but got {type(self).__name__}, "
             "which has none; use Grad-CAM instead"
         )
+
+    def attention_maps(self, x: Tensor) -> list[Tensor]:
+        """Return the maps of `attend`."""
+        return self.attend(x)[1]
+
+    @property
+    def positions(self) -> Tensor:
+        """The learned position of each patch, (h, w, D).
+
+        Raises:
+            NoAttentionError: the model learns no absolute positions.
+        """
+        raise NoAttentionError(
+            f"expected a model with learned positions but got {type(self).__name__}, "
+            "which has none; use a ViT"
+        )
+
+
+def check_sizes(least: int = 1, **sizes: int) -> None:
+    """Refuse a size below the least sensible one.
+
+    >>> check_sizes(num_classes=0)
+    Traceback (most recent call last):
+    ...
+    fer_lightning.errors.UserError: expected num_classes of at least 1 but got 0
+    """
+    for name, size in sizes.items():
+        if size < least:
+            raise UserError(f"expected {name} of at least {least} but got {size}")
+
+
+def check_rates(**rates: float) -> None:
+    """Refuse a probability outside [0, 1)."""
+    for name, rate in rates.items():
+        if not 0 <= rate < 1:
+            raise UserError(f"expected {name} in [0, 1) but got {rate}")

@@ -1,0 +1,112 @@
+"""Models by name, and how a checkpoint names the model that it holds."""
+
+import inspect
+from dataclasses import dataclass
+from typing import Any
+
+from fer_lightning.errors import UserError, nearest
+from fer_lightning.models.base import VisionModel
+from fer_lightning.models.cnn import CNN
+from fer_lightning.models.vit import ViT
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What is known of a registered model.
+
+    Args:
+        model: its class.
+        source: where it is described.
+        config: the name of the config file that trains it.
+    """
+
+    model: type[VisionModel]
+    source: str
+    config: str
+
+
+ENTRIES: dict[str, Entry] = {
+    "cnn": Entry(CNN, "The Inductive Bias Gap", "cnn.yaml"),
+    "vit": Entry(ViT, "The Inductive Bias Gap", "vit.yaml"),
+}
+MODELS: dict[str, type[VisionModel]] = {name: entry.model for name, entry in ENTRIES.items()}
+
+
+def build(name: str, **kwargs: Any) -> VisionModel:
+    """Make a model by its name.
+
+    Raises:
+        UserError: no such model, or the model has no such argument.
+
+    >>> build("vit", depth=2).init_args["depth"]
+    2
+    """
+    if name not in MODELS:
+        raise UserError(f"expected the name of a model but got '{name}'; {nearest(name, MODELS)}")
+    known = [p for p in inspect.signature(MODELS[name].__init__).parameters if p != "self"]
+    for argument in kwargs:
+        if argument not in known:
+            raise UserError(
+                f"expected an argument of model '{name}' ({', '.join(known)}) but got "
+                f"'{argument}'; {nearest(argument, known)}"
+            )
+    return MODELS[name](**kwargs)
+
+
+def name_of(model: VisionModel) -> str:
+    """Return the name under which the model's class is registered.
+
+    >>> name_of(CNN())
+    'cnn'
+    """
+    for name, kind in MODELS.items():
+        if type(model) is kind:
+            return name
+    raise UserError(
+        f"expected a registered model ({', '.join(MODELS)}) but got {type(model).__name__}; "
+        "add it to ENTRIES in fer_lightning/models/registry.py"
+    )
+
+
+def describe(model: VisionModel) -> dict[str, Any]:
+    """Return a model's name and arguments as plain values, enough for `rebuild`.
+
+    >>> describe(CNN(dropout=0.1))["init_args"]["dropout"]
+    0.1
+    """
+    return {"name": name_of(model), "init_args": _plain(model.init_args)}
+
+
+def rebuild(description: dict[str, Any]) -> VisionModel:
+    """Make a new, untrained model from a description, which may come from an untrusted file.
+
+    Only registered names and plain values are accepted: nothing is imported and nothing is read.
+
+    Raises:
+        UserError: the description is not one that `describe` writes.
+
+    >>> type(rebuild({"name": "cnn", "init_args": {"num_classes": 3}}))
+    <class 'fer_lightning.models.cnn.CNN'>
+    """
+    match description:
+        case {"name": str(name), "init_args": dict(args)}:
+            return build(name, **_plain(args))
+    raise UserError(
+        f"expected a model's description with 'name' and 'init_args' but got {description!r:.80}; "
+        "the checkpoint was not written by this program"
+    )
+
+
+def _plain(value: Any) -> Any:
+    """Return a copy of numbers, strings, None and lists, tuples and dicts of these; else raise."""
+    match value:
+        case None | bool() | int() | float() | str():
+            return value
+        case list() | tuple():
+            return [_plain(v) for v in value]
+        case dict() if all(isinstance(key, str) for key in value):
+            return {key: _plain(v) for key, v in value.items()}
+    raise UserError(
+        f"expected plain values as a model's arguments but got {type(value).__name__}; "
+        "use numbers, strings and lists of them"
+    )

@@ -1,0 +1,174 @@
+"""Parts of a vision transformer: patch embedding, attention, block.
+
+Each attends in two ways: `forward` by torch's fused kernel, `attend` step by step, returning the
+attention too.
+"""
+
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+
+class PatchEmbed(nn.Module):
+    """Cut the image into square patches and project each by one linear layer.
+
+    The same map as a convolution whose stride is its kernel, as one matrix product.
+
+    Args:
+        image_size: height and width in pixels, divisible by `patch_size`.
+        patch_size: height and width of a patch in pixels.
+        in_chans: channels of the images.
+        dim: width of a token.
+
+    >>> import torch
+    >>> embed = PatchEmbed(48, 6, 1, 128)
+    >>> embed(torch.zeros(2, 1, 48, 48)).shape, embed.grid
+    (torch.Size([2, 64, 128]), (8, 8))
+    """
+
+    def __init__(self, image_size: int, patch_size: int, in_chans: int, dim: int) -> None:
+        super().__init__()
+        self.patch_size = patch_size
+        self.grid = (image_size // patch_size, image_size // patch_size)  # rows, columns
+        self.proj = nn.Linear(in_chans * patch_size * patch_size, dim)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return tokens row by row, (B, h·w, dim), of images, (B, C, H, W)."""
+        B, C, _, _ = x.shape
+        (h, w), p = self.grid, self.patch_size
+        patches = x.reshape(B, C, h, p, w, p).permute(0, 2, 4, 1, 3, 5)  # B, h, w, C, p, p
+        return self.proj(patches.reshape(B, h * w, C * p * p))
+
+
+class Attention(nn.Module):
+    """Multi-head self-attention with one projection for queries, keys and values.
+
+    >>> import torch
+    >>> attention, x = Attention(8, heads=2), torch.randn(1, 5, 8)
+    >>> out, weights = attention.attend(x)
+    >>> weights.shape, torch.allclose(out, attention(x), atol=1e-6)
+    (torch.Size([1, 2, 5, 5]), True)
+    """
+
+    def __init__(self, dim: int, heads: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.heads = heads
+        self.dropout = dropout
+        self.qkv = nn.Linear(dim, 3 * dim)
+        self.proj = nn.Linear(dim, dim)
+
+    def split(self, x: Tensor, first: int | None = None) -> tuple[Tensor, Tensor, Tensor]:
+        """Return queries (of the `first` tokens only, or of all), keys and values of (B, N, dim).
+
+        Each is (B, heads, N, dim/heads).
+        """
+        if first is None:
+            parts = self.qkv(x).chunk(3, dim=-1)
+        else:
+            w, b, dim = self.qkv.weight, self.qkv.bias, x.shape[-1]
+            q = F.linear(x[:, :first], w[:dim], b[:dim])
+            parts = (q, *F.linear(x, w[dim:], b[dim:]).chunk(2, dim=-1))
+        q, k, v = (part.unflatten(-1, (self.heads, -1)).transpose(1, 2) for part in parts)
+        return q, k, v
+
+    def join(self, out: Tensor) -> Tensor:
+        """Return (B, N, dim) of the heads' outputs, (B, heads, N, dim/heads)."""
+        return self.proj(out.transpose(1, 2).flatten(2))
+
+    def forward(self, x: Tensor, first: int | None = None) -> Tensor:
+        """Return (B, N, dim) of (B, N, dim), or (B, first, dim): the first tokens' rows only."""
+        rate = self.dropout if self.training else 0.0
+        return self.join(F.scaled_dot_product_attention(*self.split(x, first), dropout_p=rate))
+
+    def attend(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Return what `forward` does and the attention, (B, heads, N, N), before dropout."""
+        q, k, v = self.split(x)
+        weights = (q @ k.transpose(-2, -1) * q.shape[-1] ** -0.5).softmax(-1)
+        return self.join(F.dropout(weights, self.dropout, self.training) @ v), weights
+
+
+class Mlp(nn.Sequential):
+    """Two linear layers with GELU between them, over the last axis."""
+
+    def __init__(self, dim: int, hidden: int, dropout: float = 0.0) -> None:
+        super().__init__(
+            nn.Linear(dim, hidden), nn.GELU(), nn.Dropout(dropout), nn.Linear(hidden, dim)
+        )
+
+
+class DropPath(nn.Module):
+    """In training, set whole samples to zero at a rate and scale the others up to keep the mean."""
+
+    def __init__(self, rate: float) -> None:
+        super().__init__()
+        self.rate = rate
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return (B, ...) of (B, ...)."""
+        if not self.training:
+            return x
+        kept = x.new_empty(len(x), *[1] * (x.ndim - 1)).bernoulli_(1 - self.rate)
+        return x * kept / (1 - self.rate)
+
+
+class Block(nn.Module):
+    """A pre-norm transformer layer.
+
+    Args:
+        dim: width of a token.
+        heads: number of heads, a divisor of `dim`.
+        mlp_ratio: hidden width of the MLP over `dim`.
+        dropout: rate on attention, on the MLP's hidden layer and on both residual branches.
+        drop_path: rate at which a residual branch is dropped whole, per image.
+    """
+
+    def __init__(
+        self,
+        dim: int,
+        heads: int,
+        mlp_ratio: float = 4.0,
+        dropout: float = 0.0,
+        drop_path: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.norm1 = nn.LayerNorm(dim)
+        self.attn = Attention(dim, heads, dropout)
+        self.norm2 = nn.LayerNorm(dim)
+        self.mlp = Mlp(dim, int(dim * mlp_ratio), dropout)
+        self.branch = nn.Sequential()  # what happens to a branch before it is added
+        if dropout:
+            self.branch.append(nn.Dropout(dropout))
+        if drop_path:
+            self.branch.append(DropPath(drop_path))
+
+    def forward(self, x: Tensor, first: int | None = None) -> Tensor:
+        """Return (B, N, dim) of (B, N, dim), or (B, first, dim): the first tokens' rows only."""
+        x = x[:, :first] + self.branch(self.attn(self.norm1(x), first))
+        return x + self.branch(self.mlp(self.norm2(x)))
+
+    def attend(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Return what `forward` does and the attention, (B, heads, N, N)."""
+        out, weights = self.attn.attend(self.norm1(x))
+        x = x + self.branch(out)
+        return x + self.branch(self.mlp(self.norm2(x))), weights
+
+
+def init_linear(module: nn.Module) -> None:
+    """Draw linear weights from Glorot's uniform distribution, as ViT's authors do; biases are 0.
+
+    Meant for `nn.Module.apply`.
+    """
+    if isinstance(module, nn.Linear):
+        nn.init.xavier_uniform_(module.weight)
+        if module.bias is not None:
+            nn.init.zeros_(module.bias)
+
+
+def tokens_to_grid(tokens: Tensor, grid: tuple[int, int], prefix: int) -> Tensor:
+    """Lay tokens out row by row as (B, C, h, w), leaving the first `prefix` of them out.
+
+    >>> import torch
+    >>> tokens_to_grid(torch.arange(5.0).view(1, 5, 1), (2, 2), prefix=1)
+    tensor([[[[1., 2.],
+              [3., 4.]]]])
+    """
+    return tokens[:, prefix:].transpose(1, 2).unflatten(2, grid)

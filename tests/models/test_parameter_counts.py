@@ -1,0 +1,24 @@
+"""The sizes that the sources, or our reading of them, pin down."""
+
+import pytest
+
+from fer_lightning.models import build
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "count"),
+    [
+        ("cnn", {}, 1_278_631),
+        ("cnn", {"pooling": "layer"}, 668_999),
+        ("vit", {}, 807_431),
+        # ViT-Tiny of "Patches vs Pixels"
+        (
+            "vit",
+            {"num_classes": 10, "in_chans": 3, "image_size": 32, "patch_size": 4, "depth": 6},
+            1_205_898,
+        ),
+    ],
+)
+def test_parameter_count(name, arguments, count):
+    model = build(name, **arguments)
+    assert sum(p.numel() for p in model.parameters()) == count
