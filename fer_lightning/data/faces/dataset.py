@@ -3,11 +3,20 @@
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
-from fer_lightning.data.faces.draw import REGION_NAMES, face
+from fer_lightning.data.faces.draw import REGION_NAMES, render
+from fer_lightning.data.faces.people import TOTAL, draw_traits
+from fer_lightning.data.faces.scene import plant_cue
+from fer_lightning.data.faces.units import strengths
 from fer_lightning.data.image_set import ImageSet, Usage
 from fer_lightning.data.labels import FER_CLASSES
 from fer_lightning.errors import UserError
+
+# Whole blocks are computed, also where only a part is asked for: so a face has the same bytes
+# whatever the size of the set.
+BLOCK = 7 * 32
+FER_COUNTS = (4953, 547, 5121, 8989, 6077, 4002, 6198)  # FER-2013, all parts together
 
 
 def drawn_faces(
@@ -24,44 +33,89 @@ def drawn_faces(
     """Draw grey faces with the seven expressions; image i depends on (seed, i, options) only.
 
     Args:
-        size: how many faces, at least 7.
+        size: how many faces, 7 to 1,000,000.
         seed: another seed, other people.
         image_size: height and width in pixels, 32 to 512.
-        cue: "background" plants a pattern outside the face that tells the label.
+        cue: "background" plants stripes around the face whose direction tells the label.
         cue_strength: the probability in [0, 1] that the cue agrees with the label.
         expression: "random" makes the drawn expression independent of the label.
-        difficulty: 0 (clear expressions) to 1 (faint, mixed and occluded ones).
+        difficulty: 0 (clear expressions) to 1 (faint, mixed and hidden ones).
         balanced: every class equally often; otherwise in the proportions of FER-2013.
         with_masks: also return the exact masks of eyes, eyebrow, nose, mouth and face.
 
     Returns:
-        The data set, with masks (N, 5, H, W).
+        The data set; masks are (N, 5, H, W) in the order of its `mask_regions`.
 
     Raises:
         UserError: an argument outside its range.
 
     >>> faces = drawn_faces(size=14)
-    >>> faces.images.shape, faces.masks.shape
-    ((14, 1, 48, 48), (14, 5, 48, 48))
+    >>> faces.images.shape, faces.masks.shape, faces.files[12]
+    ((14, 1, 48, 48), (14, 5, 48, 48), np.str_('drawn/000012'))
     """
-    if size < 7:
-        raise UserError(f"expected a size of at least 7 faces but got {size}; ask for more faces")
+    _check(size, seed, image_size, cue_strength, difficulty)
     images = np.empty((size, 1, image_size, image_size), np.uint8)
-    masks = np.empty((size, len(REGION_NAMES), image_size, image_size), bool)
+    regions = len(REGION_NAMES) if with_masks else 0
+    masks = np.empty((size, regions, image_size, image_size), bool)
     labels = np.empty(size, np.int64)
-    for i in range(size):
-        labels[i] = np.random.default_rng([seed, i // 7]).permutation(7)[i % 7]
-        pixels, masks[i] = face(int(labels[i]), np.random.default_rng([seed, i, 1]), image_size)
-        images[i, 0] = np.clip(pixels, 0, 255)
-    block = np.arange(size) // 7 % 10
-    usage = np.select([block == 1, block == 2], [Usage.PUBLIC_TEST, Usage.PRIVATE_TEST], 0)
+    for start in range(0, size, BLOCK):
+        rngs = [np.random.default_rng([seed, i]) for i in range(start, start + BLOCK)]
+        traits = draw_traits(np.stack([rng.random(TOTAL) for rng in rngs]))
+        truth = _labels(start, seed, traits["class"] if not balanced else None)
+        shown = truth if expression == "label" else np.floor(traits["other"] * 7).astype(np.int64)
+        units = strengths(shown, traits, difficulty)
+        here = slice(start, min(start + BLOCK, size))
+        count = here.stop - start
+        labels[here] = truth[:count]
+        told = np.where(
+            traits["cue_agrees"] < cue_strength, truth, (truth + 1 + traits["cue_else"] * 6) % 7
+        ).astype(np.int64)
+        pictures = render(traits, units, image_size, difficulty, count)
+        for k, (picture, mask, noise) in enumerate(pictures):
+            if cue == "background":
+                plant_cue(picture, mask[-1], int(told[k]), float(traits["cue_phase"][k]))
+            picture += noise * rngs[k].standard_normal(picture.shape, dtype=np.float32)
+            images[start + k, 0] = np.clip(np.rint(picture), 0, 255)
+            masks[start + k] = mask[:regions]
     return ImageSet(
         name="drawn faces" if cue == "none" else "drawn faces (background cue)",
         images=images,
         labels=labels,
-        usage=usage.astype(np.int8),
+        usage=_usage(size),
         classes=FER_CLASSES,
         files=np.array([f"drawn/{i:06d}" for i in range(size)]),
         masks=masks if with_masks else None,
         mask_regions=REGION_NAMES if with_masks else (),
     )
+
+
+def _labels(start: int, seed: int, uniform: NDArray[np.float64] | None) -> NDArray[np.int64]:
+    """Labels of one block: each seven images in a row have all classes, or FER-2013's shares."""
+    if uniform is not None:
+        return np.searchsorted(np.cumsum(FER_COUNTS) / sum(FER_COUNTS), uniform, side="right")
+    rng = np.random.default_rng([seed, start, 7])
+    return np.concatenate([rng.permutation(7) for _ in range(BLOCK // 7)])
+
+
+def _usage(size: int) -> NDArray[np.int8]:
+    """8:1:1 in runs of seven images; all three parts are there from 21 images on."""
+    turn = np.arange(size) // 7 % 10
+    usage = np.full(size, Usage.TRAINING, np.int8)
+    usage[turn == 1] = Usage.PUBLIC_TEST
+    usage[turn == 2] = Usage.PRIVATE_TEST
+    return usage
+
+
+def _check(size: int, seed: int, image_size: int, cue_strength: float, difficulty: float) -> None:
+    for name, value, low, high in (
+        ("size", size, 7, 1_000_000),
+        ("seed", seed, 0, 2**63),
+        ("image_size", image_size, 32, 512),
+        ("cue_strength", cue_strength, 0, 1),
+        ("difficulty", difficulty, 0, 1),
+    ):
+        if not low <= value <= high:
+            raise UserError(
+                f"expected {name} of the drawn faces between {low} and {high} but got {value}; "
+                "choose a value in that range"
+            )

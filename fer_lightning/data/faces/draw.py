@@ -1,56 +1,146 @@
-"""One grey face as pixels, and the masks of its regions."""
+"""From traits and action units to pixels and region masks."""
+
+from collections.abc import Iterator
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from fer_lightning.data.faces import features, light, nose_mouth, paint, scene
+from fer_lightning.data.faces.head import SKULL, head
+from fer_lightning.data.faces.people import Traits
+from fer_lightning.data.faces.pose import Pose
+
 REGION_NAMES = ("eyes", "eyebrow", "nose", "mouth", "face")
-
-# per class: brow inner up, brow outer up, lid opening, mouth corner up, mouth opening
-_SHAPES = (
-    (-2.0, 0.5, 0.8, -0.6, 0.2),
-    (-1.5, -0.5, 0.6, -1.0, 0.8),
-    (2.0, 0.5, 1.5, -0.4, 1.6),
-    (0.2, 0.2, 0.8, 2.2, 1.0),
-    (1.8, -1.2, 0.8, -1.8, 0.0),
-    (2.2, 2.2, 1.6, 0.0, 3.0),
-    (0.0, 0.0, 1.0, 0.0, 0.0),
-)
+_OUTLINES = ("eye_region", "brow_region", "nose_region", "mouth_region", "face")
 
 
-def face(
-    expression: int, rng: np.random.Generator, image_size: int
-) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
-    """Draw one face: (H, W) grey in [0, 255], and (5, H, W) masks in the order REGION_NAMES."""
-    scale = 4 * image_size / 48
-    side = 4 * image_size
-    image = np.full((side, side), int(rng.integers(20, 220)), np.uint8)
-    masks = np.zeros((5, image_size, image_size), np.uint8)
-    inner, outer, lid, corner, mouth = np.array(_SHAPES[expression]) * rng.uniform(0.3, 1)
-    shift = rng.normal(0, 1.5, 2)
+def tones(traits: Traits, au: dict[int, NDArray[np.float64]], difficulty: float) -> Traits:
+    """Everything about a face's look that is a number, (N,) each, from its traits and units."""
+    m = {k: v.mean(1) for k, v in au.items()}
+    t = traits
+    skin = 95 + 125 * t["skin"] ** 0.7
+    style, tone = t["hair_style"], t["hair_tone"]
+    hair = np.where(tone < 0.65, 14 + 60 * tone, np.where(tone < 0.85, 90 + 80 * tone, 190 * tone))
+    hair = np.minimum(hair, 0.9 * skin)
+    part = np.clip(m[25], 0, 1.2)
+    male = style < 0.5
+    return {
+        "skin": skin,
+        "hair": hair,
+        "brow": np.minimum(hair, 80) * 0.5 + (1 - t["brow_dark"]) * 0.5 * skin,
+        "iris": t["iris"],
+        "lips": skin * t["lip_dark"],
+        "clothes": 20 + 220 * t["clothes"],
+        "open": part * (1.2 + 4.6 * m[26] + 1.6 * m[16] + 1.0 * m[10] + 1.3 * m[12]),
+        "long": (style > 0.62).astype(float),
+        "bald": (style < 0.07).astype(float),
+        "moustache": (male & (t["moustache"] < 0.25)).astype(float),
+        "beard": np.where(male & (t["beard"] < 0.35), 0.3 + 1.5 * t["beard"], 0.0),
+        "smile": np.clip(m[12] * 0.7 + m[6] * 0.6, 0, 1.3),
+        "frown": np.clip(m[4] * 0.9 + 0.1 * t["age"] - 0.1 * m[2], 0, 1.2),
+        "raise": np.clip(0.6 * (m[1] + m[2]) * (0.4 + 0.8 * t["age"]), 0, 1.2),
+        "wrinkle": np.clip(m[9], 0, 1.2),
+        "chin": np.clip(m[17], 0, 1.2),
+        "fold": np.clip(0.25 * t["age"] + 0.8 * m[12] + 0.7 * m[9] + 0.6 * m[10], 0, 1.2),
+        "bag": np.clip(0.3 * t["age"] + 0.5 * m[6] + 0.4 * m[7], 0, 1.2),
+        "glasses": (t["glasses"] < 0.26 * difficulty).astype(float),
+        "glasses_size": t["glasses_size"],
+        "frame": np.where(t["glasses"] < 0.2 * difficulty, 25.0, 120.0),
+        "hand": (t["hand"] < 0.12 * difficulty).astype(float),
+        "hand_x": t["hand_x"],
+        "hand_y": t["hand_y"],
+        "hand_angle": t["hand_angle"],
+        "light_x": t["light_x"] * 0.9,
+        "light_y": t["light_y"] * 0.8,
+        "light_hard": t["light_hard"],
+        "gloss": 10 + 35 * t["exposure"],
+        "background": 15 + 230 * t["background"],
+        "contrast": t["contrast"],
+        "brightness": 35 * (t["exposure"] - 0.5),
+        "blur": 0.25 + 0.6 * difficulty * t["blur"] ** 2,
+        "noise": 1.5 + 10 * difficulty * t["noise"] ** 2,
+    }
 
-    def points(xy: list[tuple[float, float]]) -> NDArray[np.int32]:
-        return np.round((np.array(xy) + shift + 24) * scale).astype(np.int32)
 
-    def ellipse(x: float, y: float, a: float, b: float) -> list[tuple[float, float]]:
-        t = np.linspace(0, 2 * np.pi, 25)
-        return list(zip(x + a * np.cos(t), y + b * np.sin(t), strict=True))
+def render(
+    traits: Traits,
+    au: dict[int, NDArray[np.float64]],
+    image_size: int,
+    difficulty: float,
+    count: int,
+) -> Iterator[tuple[NDArray[np.float32], NDArray[np.bool_], float]]:
+    """Draw the first `count` of the N faces.
 
-    def fill(shape: list[tuple[float, float]], tone: int, region: str | None = None) -> None:
-        cv2.fillPoly(image, [points(shape)], tone)
-        if region is not None:
-            small = np.round(points(shape) / 4).astype(np.int32)
-            cv2.fillPoly(masks[REGION_NAMES.index(region)], [small], 1)
+    Yields:
+        Per face the picture (H, W) in grey levels before noise, the masks (5, H, W) in the order
+        of REGION_NAMES, and the standard deviation of the noise to add.
+    """
+    pose = Pose.of(traits, difficulty)
+    shapes = {
+        **head(traits, au, pose),
+        **features.eyes(traits, au, pose),
+        **features.brows(traits, au, pose),
+        **nose_mouth.nose(traits, au, pose),
+        **nose_mouth.mouth(traits, au, pose),
+    }
+    side = image_size * (4 if image_size <= 96 else 2)
+    low = side // 2
 
-    skin = int(rng.integers(110, 220))
-    fill(ellipse(0, 2, 18, 23), skin, "face")
-    for side_x in (-1, 1):
-        fill(ellipse(side_x * 8.6, -6, 4, 2 * max(lid, 0.3)), 240, "eyes")
-        fill(ellipse(side_x * 8.6, -6, 1.6, min(1.6, 2 * max(lid, 0.3))), 30)
-        brow = [(4, -10 - inner), (15, -10 - outer), (15, -11.5 - outer), (4, -12 - inner)]
-        fill([(side_x * x, y) for x, y in brow], skin // 3, "eyebrow")
-    fill([(0, -4), (3.5, 5), (-3.5, 5)], skin - 25, "nose")
-    lips = [(-7, 12 - corner), (0, 11 - mouth / 2), (7, 12 - corner), (0, 14 + mouth)]
-    fill(lips, skin // 2, "mouth")
-    small = cv2.resize(image, (image_size, image_size), interpolation=cv2.INTER_AREA)
-    return small + rng.normal(0, 6, small.shape).astype(np.float32), masks.astype(bool)
+    def fixed(scale: float) -> dict[str, paint.Points]:
+        return {k: np.round(v * scale * paint.UNIT).astype(np.int32) for k, v in shapes.items()}
+
+    high_points, low_points, out_points = (
+        fixed(side / 48),
+        fixed(low / 48),
+        fixed(image_size / 48),
+    )
+    looks = tones(traits, au, difficulty)
+    zeros = np.zeros(len(traits["chin"]))
+    middle = pose.project(zeros, zeros + (traits["chin"] - SKULL) / 2, flat=True)
+    for i in range(count):
+        look = {k: float(v[i]) for k, v in looks.items()}
+        shape = {k: v[i] for k, v in high_points.items()}
+        brush = paint.Brush(
+            scene.background(side, look["background"], traits["clutter"][i]), side / 48
+        )
+        paint.person(brush, shape, look)
+        paint.eyes(brush, shape, look)
+        paint.nose(brush, shape, look)
+        paint.mouth(brush, shape, look)
+        paint.brows(brush, shape, look)
+        paint.hair(brush, shape, look, traits["strand"][i])
+        if look["glasses"]:
+            scene.glasses(brush, shape, look)
+        small = {k: v[i] for k, v in low_points.items()}
+        head_size = (float(traits["face_width"][i]), SKULL)
+        lit, gloss = light.shading(
+            light.relief(low, small, look),
+            (float(middle[i, 0]), float(middle[i, 1])),
+            head_size,
+            look,
+        )
+        lit *= light.shadow(low, small, look)
+        if look["hand"]:
+            scene.hand(brush, look)
+        picture = cv2.multiply(brush.canvas, cv2.resize(lit, (side, side)), dtype=cv2.CV_32F)
+        picture = cv2.resize(picture, (image_size, image_size), interpolation=cv2.INTER_AREA)
+        picture += cv2.resize(gloss, (image_size, image_size), interpolation=cv2.INTER_AREA)
+        picture = cv2.GaussianBlur(picture, (0, 0), look["blur"] * image_size / 48)
+        picture = (picture - 128) * look["contrast"] + 128 + look["brightness"]
+        yield (
+            picture,
+            region_masks({k: out_points[k][i] for k in _OUTLINES}, image_size),
+            look["noise"],
+        )
+
+
+def region_masks(shape: dict[str, paint.Points], image_size: int) -> NDArray[np.bool_]:
+    """Masks (5, H, W) of one face from its outlines."""
+    masks = np.zeros((len(_OUTLINES), image_size, image_size), np.uint8)
+    for mask, name in zip(masks, _OUTLINES, strict=True):
+        outline = shape[name] - paint.UNIT // 2  # pixel k covers k to k + 1
+        polygons = list(outline) if outline.ndim == 3 else [outline]
+        for polygon in polygons:
+            cv2.fillPoly(mask, [polygon], (1,), cv2.LINE_8, paint.FRACTION)
+    return masks.astype(bool)

@@ -1,0 +1,122 @@
+"""Nose, mouth, cheeks and chin as curves that the action units move."""
+
+import numpy as np
+
+from fer_lightning.data.faces.features import SIDE, Array, Shapes, column, loop
+from fer_lightning.data.faces.people import Traits
+from fer_lightning.data.faces.pose import Pose
+
+
+def nose(traits: Traits, au: dict[int, Array], pose: Pose) -> Shapes:
+    """Bridge, wings, nostrils, wrinkles and the fold from the nose to the mouth corner."""
+    a = {k: column(v) for k, v in au.items()}
+    t = {k: column(v) for k, v in traits.items() if v.ndim == 1}
+    raised = 1.3 * a[9] + 0.4 * a[10]
+    bottom = t["nose_y"] - 0.5 * raised  # level of the nostrils
+    width = t["nose_width"] * (1 + 0.1 * a[9] + 0.08 * a[12])
+    s = np.linspace(0, 1, 8)[None, None]  # bridge → wing
+    edge = t["nose_bridge"] + (0.72 * width - t["nose_bridge"]) * s**2.2
+    height = -6.0 + (bottom + 5.4) * s
+    ridge = pose.project(SIDE * edge, height, lift=1.0 + 4.0 * s**1.5)  # (N, 2, 8, 2)
+    angle = np.linspace(0, 2 * np.pi, 14, endpoint=False)[None, None]
+    wing_x = SIDE * (0.74 * width + 0.26 * width * np.cos(angle))
+    wing_y = bottom - 0.9 + 1.25 * np.sin(angle)
+    hole_x = SIDE * (0.46 * width + 0.26 * width * np.cos(angle))
+    hole_y = bottom + 0.15 + 0.42 * np.sin(angle) - 0.25 * np.cos(angle)
+    ball_x = 0.55 * width * np.cos(angle) + 0 * SIDE
+    ball_y = bottom - 1.3 + 1.6 * np.sin(angle)
+    bend = np.linspace(-0.5, 0.55, 7)[None, None] * np.pi  # outer rim of a wing
+    rows = np.array([-3.6, -2.2, -0.8])[None, :, None]
+    across = np.linspace(-1, 1, 7)[None, None]
+    nasal = np.linspace(0, 1, 9)[None, None]
+    smile = 0.8 * a[12] + 0.3 * a[10]
+    fold_x = width + 0.3 + (t["mouth_width"] + 2.6 + 1.2 * a[12] - width) * nasal**1.1
+    fold_y = bottom - 1.6 - raised * 0.5 + (t["mouth_y"] + 1.4 - 2.0 * a[12] - bottom) * nasal
+    fold_x = fold_x + 1.5 * smile * np.sin(np.pi * nasal) * (1 - 0.3 * nasal)
+    reach = width + 0.9
+    region = np.concatenate(
+        [
+            SIDE * np.array([1.5, 2.0, 2.6])[None, None] + 0 * reach,
+            SIDE * reach * np.array([0.95, 1.0, 0.6])[None, None],
+        ],
+        axis=2,
+    )
+    levels = np.concatenate(
+        [
+            np.array([-4.2, -2.0, 0.0])[None, None] + 0 * bottom,
+            bottom + np.array([-1.6, 0.5, 1.5])[None, None],
+        ],
+        axis=2,
+    )
+    outline = pose.project(region, levels, lift=2.5)
+    return {
+        "ridge_nose": loop(ridge[:, 0], ridge[:, 1]),
+        "ridge_side": ridge,
+        "wing": pose.project(wing_x, wing_y, lift=2.5),
+        "wing_rim": pose.project(
+            SIDE * (0.76 * width + 0.3 * width * np.cos(bend)),
+            bottom - 0.9 + 1.4 * np.sin(bend),
+            lift=2.0,
+        ),
+        "nostril": pose.project(hole_x, hole_y, lift=3.5),
+        "ball": pose.project(ball_x, ball_y, lift=5.5)[:, 0],
+        "wrinkle": pose.project(
+            (1.9 + 0.2 * rows) * across, rows + 0.5 * across**2 - 0.5, lift=2.5
+        ),
+        "fold": pose.project(SIDE * fold_x, fold_y),
+        "nose_region": loop(outline[:, 0], outline[:, 1]),
+    }
+
+
+def mouth(traits: Traits, au: dict[int, Array], pose: Pose) -> Shapes:
+    """Lips, opening, teeth, tongue; curves run from the left corner to the right one."""
+    u = np.linspace(-1, 1, 21)[None]  # (1, P)
+    right = (u + 1) / 2
+    a = {k: v[:, :1] * (1 - right) + v[:, 1:] * right for k, v in au.items()}  # (N, P)
+    m = {k: v.mean(1, keepdims=True) for k, v in au.items()}  # (N, 1)
+    t = {k: v[:, None] for k, v in traits.items() if v.ndim == 1}
+
+    half = t["mouth_width"] + 1.7 * m[12] + 1.6 * m[20] - 0.9 * m[24] - 1.5 * m[26] + 0.2 * m[10]
+    x = half * u
+    corner = -2.7 * a[12] + 2.5 * a[15] + 0.7 * a[20] + 0.5 * a[26] + t["mouth_bow"]
+    middle = 0.5 * m[12] - 0.9 * m[17] - 0.5 * m[15] - 0.4 * m[10]
+    centre = t["mouth_y"] + middle + (corner - 0.2 * middle) * np.abs(u) ** 1.7
+    bulge = (1 - np.abs(u) ** 2.2) ** 0.8
+    part = np.clip(m[25], 0, 1.2)
+    up = part * (0.5 + 1.0 * m[10] + 0.5 * m[12] + 0.3 * m[26])
+    down = part * (0.7 + 4.6 * m[26] + 1.6 * m[16] + 0.8 * m[12] + 0.6 * m[20])
+    inner_up, inner_low = centre - up * bulge, centre + down * bulge
+    thin = np.clip(1 - 0.75 * m[24] - 0.2 * m[12] - 0.2 * m[20], 0.15, 1.2)
+    lip_up = t["lip_upper"] * thin * (1 - 0.25 * m[26])
+    lip_low = t["lip_lower"] * thin * (1 + 0.25 * m[17] - 0.15 * m[26])
+    bow = 1 - 0.22 * np.exp(-((u / 0.16) ** 2))
+    rim = (1 - np.abs(u) ** 1.8) ** 0.75
+    outer_up = inner_up - (lip_up + 0.9 * m[10]) * rim * bow
+    outer_low = inner_low + lip_low * rim
+    show = np.clip(0.9 * m[12] + 0.9 * m[10] + 0.6 * m[20] + 0.5 * m[25], 0, 1.2)
+    teeth = np.minimum(inner_up + 1.9 * show * bulge, inner_low - 0.15)
+    low_teeth = np.maximum(inner_low - 1.3 * np.clip(1.4 * m[16] - 0.1, 0, 1) * bulge, inner_up)
+    tongue = np.maximum(inner_low - 1.6 * bulge, inner_up + 2.2 * bulge)
+    wide = (half + 1.0) * u
+    tall = (1 - np.abs(u) ** 6) * 1.0
+    ring = np.linspace(0, 2 * np.pi, 16, endpoint=False)[None]
+    chin = t["chin"] + 2.8 * m[26]
+    return {
+        "lip_up": loop(pose.project(x, outer_up, 1.0), pose.project(x, inner_up, 1.0)),
+        "lip_low": loop(pose.project(x, inner_low, 1.0), pose.project(x, outer_low, 1.0)),
+        "lip_line": pose.project(x, centre, 1.0),
+        "opening": loop(pose.project(x, inner_up, 1.0), pose.project(x, inner_low, 1.0)),
+        "teeth": loop(pose.project(x, inner_up, 1.0), pose.project(x, teeth, 1.0)),
+        "low_teeth": loop(pose.project(x, low_teeth, 1.0), pose.project(x, inner_low, 1.0)),
+        "tongue": loop(pose.project(0.6 * x, tongue, 1.0), pose.project(0.6 * x, inner_low, 1.0)),
+        "under_lip": pose.project(0.6 * x, outer_low + 1.0, 0.5),
+        "philtrum": pose.project(0.1 * u + 0 * half, t["mouth_y"] - 4.5 + 1.2 * u, 1.0),
+        "corner": pose.project(x[:, [0, -1]], centre[:, [0, -1]]),
+        "mouth_region": loop(
+            pose.project(wide, outer_up - tall, 1.0), pose.project(wide, outer_low + tall, 1.0)
+        ),
+        "chin_boss": pose.project(
+            4.2 * np.cos(ring) + 0 * chin, chin - 4.2 - 0.8 * m[17] + 2.6 * np.sin(ring), 1.0
+        ),
+        "chin_dent": pose.project(3.0 * u + 0 * chin, chin - 6.6 - m[17] + 0.8 * u**2, 0.5),
+    }

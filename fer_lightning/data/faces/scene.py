@@ -1,0 +1,79 @@
+"""What stands behind the face and in front of it: clutter, glasses, a hand, the planted cue."""
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from fer_lightning.data.faces.paint import Brush, Points, between
+
+
+def background(side: int, tone: float, clutter: NDArray[np.float64]) -> NDArray[np.uint8]:
+    """Blurred patches of other greys on a plain wall, (side, side)."""
+    small = 24
+    wall = np.full((small, small), tone, np.float32)
+    wall += np.linspace(-40, 40, small, dtype=np.float32)[None] * np.float32(clutter[0] - 0.5)
+    patches = np.clip(wall, 0, 255).astype(np.uint8)
+    for k in range(int(clutter[1] * 6)):  # up to five patches
+        x, y, w, h, grey, kind = clutter[2 + 6 * k : 8 + 6 * k]
+        corner = (int(x * 30) - 6, int(y * 30) - 6)
+        if kind < 0.6:
+            end = (corner[0] + int(3 + w * 12), corner[1] + int(3 + h * 20))
+            cv2.rectangle(patches, corner, end, (40 + 200 * grey,), -1)
+        else:
+            cv2.circle(patches, corner, int(2 + w * 6), (40 + 200 * grey,), -1)
+    return cv2.resize(patches, (side, side), interpolation=cv2.INTER_CUBIC)
+
+
+def glasses(brush: Brush, shape: dict[str, Points], look: dict[str, float]) -> None:
+    """Frames around the eye regions, joined over the nose and running to the ears."""
+    inner = []
+    for k in (0, 1):
+        region = shape["eye_region"][k]
+        middle = region.mean(0, dtype=np.int32)
+        frame = between(middle, region, look["glasses_size"])
+        ring = np.concatenate([frame, frame[:1]])
+        brush.line(ring, look["frame"], 0.75)
+        inner.append(ring[0])
+        ear = shape["ear"][k].mean(0, dtype=np.int32)
+        outer = frame[len(frame) // 2 - 1]
+        brush.line(np.stack([outer, ear]), look["frame"], 0.6)
+    brush.line(np.stack(inner), look["frame"], 0.75)
+
+
+def hand(brush: Brush, look: dict[str, float]) -> None:
+    """Three fingers and the back of a hand, from below over part of the lower face."""
+    tone, unit = look["skin"], brush.scale * 16
+    x0 = 24 + 17 * look["hand_x"]
+    y0 = 44 - 13 * look["hand_y"]
+    turn = look["hand_angle"] - 0.5 * look["hand_x"]
+    along = np.array([np.sin(turn), -np.cos(turn)])
+    across = np.array([np.cos(turn), np.sin(turn)])
+    base = np.array([x0, y0 + 12])
+    corners = [base + across * 7, base - across * 7, base - across * 8 - along * 20]
+    palm = np.array([*corners, base + across * 8 - along * 20])
+    brush.fill(np.round(palm * unit).astype(np.int32), 0.9 * tone)
+    for k, reach in enumerate((8.0, 10.5, 10.0, 7.5)):
+        start = base + across * (3.6 * k - 5.4) - along * 2
+        finger = np.round(np.stack([start, start + along * reach]) * unit).astype(np.int32)
+        brush.line(finger, 0.55 * tone, 4.2)
+        brush.line(finger, 0.97 * tone, 3.4)
+
+
+def plant_cue(
+    picture: NDArray[np.float32], face: NDArray[np.bool_], kind: int, phase: float
+) -> None:
+    """Add stripes outside the face, in place; their direction is one of seven.
+
+    Args:
+        picture: (H, W) grey levels.
+        face: (H, W) the oval to keep clear.
+        kind: class index that the direction tells.
+        phase: where the stripes start, in periods.
+    """
+    step = 48 / len(picture)
+    y, x = np.mgrid[: len(picture), : len(picture)] * step
+    angle = np.pi * kind / 7
+    wave = np.cos(angle) * x + np.sin(angle) * y  # pixels of a 48x48 image
+    stripes = np.sin(2 * np.pi * (wave / 6.0 + phase))
+    outside = cv2.dilate(face.astype(np.uint8), np.ones((3, 3), np.uint8)) == 0
+    picture[outside] += 35 * stripes[outside].astype(np.float32)
