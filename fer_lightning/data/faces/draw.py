@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fer_lightning.data.faces import features, light, nose_mouth, paint, scene
+from fer_lightning.data.faces import hair as hairs
 from fer_lightning.data.faces.head import SKULL, head
 from fer_lightning.data.faces.people import Traits
 from fer_lightning.data.faces.pose import Pose
@@ -19,10 +20,11 @@ def tones(traits: Traits, au: dict[int, NDArray[np.float64]], difficulty: float)
     """Everything about a face's look that is a number, (N,) each, from its traits and units."""
     m = {k: v.mean(1) for k, v in au.items()}
     t = traits
-    skin = 95 + 125 * t["skin"] ** 0.7
+    skin = 92 + 113 * t["skin"] ** 0.6
     style, tone = t["hair_style"], t["hair_tone"]
     hair = np.where(tone < 0.65, 14 + 60 * tone, np.where(tone < 0.85, 90 + 80 * tone, 190 * tone))
     hair = np.minimum(hair, 0.9 * skin)
+    hair = np.where(style < hairs.CROPPED, 0.5 * hair + 0.4 * skin, hair)
     part = np.clip(m[25], 0, 1.2)
     male = style < 0.5
     return {
@@ -33,8 +35,9 @@ def tones(traits: Traits, au: dict[int, NDArray[np.float64]], difficulty: float)
         "lips": skin * t["lip_dark"],
         "clothes": 20 + 220 * t["clothes"],
         "open": part * (1.2 + 4.6 * m[26] + 1.6 * m[16] + 1.0 * m[10] + 1.3 * m[12]),
-        "long": (style > 0.62).astype(float),
-        "bald": (style < 0.07).astype(float),
+        "long": (style >= hairs.PARTED).astype(float),
+        "bald": (style < hairs.BALD).astype(float),
+        "comb": 2 * t["hair_part"],
         "moustache": (male & (t["moustache"] < 0.25)).astype(float),
         "beard": np.where(male & (t["beard"] < 0.35), 0.3 + 1.5 * t["beard"], 0.0),
         "smile": np.clip(m[12] * 0.7 + m[6] * 0.6, 0, 1.3),
@@ -47,6 +50,7 @@ def tones(traits: Traits, au: dict[int, NDArray[np.float64]], difficulty: float)
         "glasses": (t["glasses"] < 0.26 * difficulty).astype(float),
         "glasses_size": t["glasses_size"],
         "frame": np.where(t["glasses"] < 0.2 * difficulty, 25.0, 120.0),
+        "frame_width": 0.5 + 0.5 * t["age"],
         "hand": (t["hand"] < 0.12 * difficulty).astype(float),
         "hand_x": t["hand_x"],
         "hand_y": t["hand_y"],
@@ -57,9 +61,9 @@ def tones(traits: Traits, au: dict[int, NDArray[np.float64]], difficulty: float)
         "gloss": 10 + 35 * t["exposure"],
         "background": 15 + 230 * t["background"],
         "contrast": t["contrast"],
-        "brightness": 35 * (t["exposure"] - 0.5),
-        "blur": 0.25 + 0.6 * difficulty * t["blur"] ** 2,
-        "noise": 1.5 + 10 * difficulty * t["noise"] ** 2,
+        "brightness": 10 + 35 * (t["exposure"] - 0.5),
+        "blur": 0.7 * difficulty * t["blur"] ** 2,
+        "noise": 1.5 + 8 * difficulty * t["noise"] ** 2,
     }
 
 
@@ -79,20 +83,20 @@ def render(
     pose = Pose.of(traits, difficulty)
     shapes = {
         **head(traits, au, pose),
+        **hairs.hair(traits, au, pose),
         **features.eyes(traits, au, pose),
         **features.brows(traits, au, pose),
         **nose_mouth.nose(traits, au, pose),
         **nose_mouth.mouth(traits, au, pose),
     }
     side = image_size * (4 if image_size <= 96 else 2)
-    low = side // 2
 
     def fixed(scale: float) -> dict[str, paint.Points]:
         return {k: np.round(v * scale * paint.UNIT).astype(np.int32) for k, v in shapes.items()}
 
     high_points, low_points, out_points = (
         fixed(side / 48),
-        fixed(low / 48),
+        fixed(light.GRID / 48),
         fixed(image_size / 48),
     )
     looks = tones(traits, au, difficulty)
@@ -115,18 +119,22 @@ def render(
         small = {k: v[i] for k, v in low_points.items()}
         head_size = (float(traits["face_width"][i]), SKULL)
         lit, gloss = light.shading(
-            light.relief(low, small, look),
+            light.relief(small, look),
             (float(middle[i, 0]), float(middle[i, 1])),
             head_size,
             look,
         )
-        lit *= light.shadow(low, small, look)
+        lit *= light.shadow(small, look)
+        soft = cv2.INTER_CUBIC if side > light.GRID else cv2.INTER_AREA
+        picture = cv2.multiply(
+            brush.canvas, cv2.resize(lit, (side, side), interpolation=soft), dtype=cv2.CV_32F
+        )
         if look["hand"]:
-            scene.hand(brush, look)
-        picture = cv2.multiply(brush.canvas, cv2.resize(lit, (side, side)), dtype=cv2.CV_32F)
+            scene.hand(paint.Brush(picture, side / 48), look)
         picture = cv2.resize(picture, (image_size, image_size), interpolation=cv2.INTER_AREA)
-        picture += cv2.resize(gloss, (image_size, image_size), interpolation=cv2.INTER_AREA)
-        picture = cv2.GaussianBlur(picture, (0, 0), look["blur"] * image_size / 48)
+        soft = cv2.INTER_CUBIC if image_size > light.GRID else cv2.INTER_AREA
+        picture += cv2.resize(gloss, (image_size, image_size), interpolation=soft)
+        picture = cv2.GaussianBlur(picture, (0, 0), 0.25 + look["blur"] * image_size / 48)
         picture = (picture - 128) * look["contrast"] + 128 + look["brightness"]
         yield (
             picture,

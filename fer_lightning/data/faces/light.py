@@ -9,20 +9,28 @@ from fer_lightning.data.faces.paint import Brush, Points
 Field = NDArray[np.float32]
 
 
-def relief(side: int, shape: dict[str, Points], look: dict[str, float]) -> NDArray[np.float32]:
-    """Height over the ellipsoid of the head, (side, side), in pixels of a 48x48 image."""
-    scale = side / 48
-    broad = Brush(np.full((side, side), 100, np.uint8), scale)
+GRID = 96  # light is soft: it is computed on this many pixels whatever the picture's size
+
+
+def _blurred(brush: Brush, sigma: float) -> Field:
+    """Blur by `sigma` pixels of a 48x48 image, in float, for uint8 steps would show as edges."""
+    kernel = 2 * round(3 * sigma * brush.scale) + 1
+    return cv2.GaussianBlur(brush.canvas.astype(np.float32), (kernel, kernel), sigma * brush.scale)
+
+
+def relief(shape: dict[str, Points], look: dict[str, float]) -> NDArray[np.float32]:
+    """Height over the ellipsoid of the head, (GRID, GRID), in pixels of a 48x48 image."""
+    broad = Brush(np.full((GRID, GRID), 100, np.uint8), GRID / 48)
     for k in (0, 1):
         broad.fill(shape["cheek"][k], 130 + 45 * look["smile"])
         broad.fill(shape["ridge"][k], 118 + 25 * look["frown"])
         broad.fill(shape["socket"][k], 66)
     broad.fill(shape["chin_boss"], 128)
     broad.fill(shape["ridge_nose"], 150)
-    height = cv2.GaussianBlur(broad.canvas, (0, 0), 1.7 * scale).astype(np.float32)
-    fine = Brush(np.full((side, side), 100, np.uint8), scale)
-    fine.fill(shape["ridge_nose"], 150)
-    fine.fill(shape["ball"], 185)
+    height = _blurred(broad, 1.7)
+    fine = Brush(np.full((GRID, GRID), 100, np.uint8), GRID / 48)
+    fine.fill(shape["ridge_nose"], 118)
+    fine.fill(shape["ball"], 165)
     fine.fill(shape["wing"][0], 150)
     fine.fill(shape["wing"][1], 150)
     fine.fill(shape["lip_up"], 118)
@@ -33,31 +41,32 @@ def relief(side: int, shape: dict[str, Points], look: dict[str, float]) -> NDArr
         fine.line(shape["bag"][k], 100 - 40 * look["bag"], 0.6)
         fine.line(shape["furrow"][k], 100 - 80 * look["frown"], 0.6)
     fine.lines(shape["forehead"], 100 - 55 * look["raise"], 0.6)
-    fine.lines(shape["wrinkle"], 100 - 75 * look["wrinkle"], 0.5)
+    fine.lines(shape["wrinkle"], 100 - 60 * look["wrinkle"], 0.45)
     fine.line(shape["chin_dent"], 100 - 40 * look["chin"], 0.6)
-    height += cv2.GaussianBlur(fine.canvas, (0, 0), 0.7 * scale)
+    if not look["bald"]:
+        fine.fill(shape["hair"], 100)
+    height += _blurred(fine, 0.7)
     return height * 0.05
 
 
-def shadow(side: int, shape: dict[str, Points], look: dict[str, float]) -> Field:
-    """Soft dark places that do not depend on the light's direction, (side, side), 1 = none."""
-    scale = side / 48
-    tone = Brush(np.full((side, side), 255, np.uint8), scale)
+def shadow(shape: dict[str, Points], look: dict[str, float]) -> Field:
+    """Soft dark places that do not depend on the light's direction, (GRID, GRID), 1 = none."""
+    tone = Brush(np.full((GRID, GRID), 255, np.uint8), GRID / 48)
     if look["beard"] > 0:
         tone.fill(shape["beard"], 255 - 150 * look["beard"])
     tone.fill(shape["lip_low"], 255)
     tone.line(shape["under_lip"], 215, 1.2)
-    tone.line(shape["jaw_line"], 175, 1.2)
+    tone.line(shape["jaw_line"][6:-6], 175, 1.2)
     for k in (0, 1):
-        tone.fill(shape["socket"][k], 222)
+        tone.fill(shape["socket"][k], 232)
         tone.line(shape["fold"][k], 255 - 75 * look["fold"], 0.5)
         tone.line(shape["furrow"][k], 255 - 120 * look["frown"], 0.5)
-        tone.line(shape["ridge_side"][k][:3], 222, 0.9)
         tone.fill(shape["nostril"][k], 190)
-    tone.lines(shape["wrinkle"], 255 - 90 * look["wrinkle"], 0.4)
+    tone.lines(shape["wrinkle"], 255 - 60 * look["wrinkle"], 0.3)
     tone.lines(shape["forehead"], 255 - 55 * look["raise"], 0.4)
-    soft = cv2.GaussianBlur(tone.canvas, (0, 0), 0.55 * scale)
-    return soft.astype(np.float32) / 255
+    if not look["bald"]:
+        tone.fill(shape["hair"], 255)
+    return _blurred(tone, 0.55) / 255
 
 
 def shading(
@@ -66,21 +75,20 @@ def shading(
     """Light the relief on its ellipsoid.
 
     Args:
-        height: (side, side) from `relief`.
+        height: (GRID, GRID) from `relief`.
         centre: x, y of the head, in pixels of a 48x48 image.
         size: half width and half height of the head, same pixels.
         look: the light's direction (light_x, light_y) and how hard it is.
 
     Returns:
-        Diffuse factor around 1, and gloss to add in grey levels; (side, side) each.
+        Diffuse factor around 1, and gloss to add in grey levels; (GRID, GRID) each.
     """
-    side = len(height)
-    grid = (np.arange(side, dtype=np.float32) + 0.5) * np.float32(48 / side)
+    grid = (np.arange(GRID, dtype=np.float32) + 0.5) * np.float32(48 / GRID)
     nx = ((grid - centre[0]) / (size[0] * 1.12))[None, :]
     ny = ((grid - centre[1]) / (size[1] * 1.12))[:, None]
     far = np.minimum(nx * nx + ny * ny, 0.92)
     nz = np.sqrt(1 - far)
-    step = side / 48
+    step = GRID / 48
     gx = cv2.Sobel(height, cv2.CV_32F, 1, 0, ksize=3, scale=step / 8)
     gy = cv2.Sobel(height, cv2.CV_32F, 0, 1, ksize=3, scale=step / 8)
     nx, ny = np.clip(nx, -1, 1) - gx * nz, np.clip(ny, -1, 1) - gy * nz
@@ -97,4 +105,4 @@ def shading(
     gloss = gloss**2
     gloss = gloss**2 * gloss  # 24th power
     hard = look["light_hard"]
-    return (1 - hard) * 0.95 + hard * 1.3 * cos, gloss * look["gloss"]
+    return (1 - hard) * 1.02 + hard * 1.35 * cos, gloss * look["gloss"]

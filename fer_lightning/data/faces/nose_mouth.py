@@ -61,7 +61,7 @@ def nose(traits: Traits, au: dict[int, Array], pose: Pose) -> Shapes:
         "nostril": pose.project(hole_x, hole_y, lift=3.5),
         "ball": pose.project(ball_x, ball_y, lift=5.5)[:, 0],
         "wrinkle": pose.project(
-            (1.9 + 0.2 * rows) * across, rows + 0.5 * across**2 - 0.5, lift=2.5
+            (2.3 + 0.1 * rows) * across, 1.15 * rows + 0.8 * across**2, lift=2.5
         ),
         "fold": pose.project(SIDE * fold_x, fold_y),
         "nose_region": loop(outline[:, 0], outline[:, 1]),
@@ -76,15 +76,15 @@ def mouth(traits: Traits, au: dict[int, Array], pose: Pose) -> Shapes:
     m = {k: v.mean(1, keepdims=True) for k, v in au.items()}  # (N, 1)
     t = {k: v[:, None] for k, v in traits.items() if v.ndim == 1}
 
-    half = t["mouth_width"] + 1.7 * m[12] + 1.6 * m[20] - 0.9 * m[24] - 1.5 * m[26] + 0.2 * m[10]
+    half = t["mouth_width"] + 2.1 * m[12] + 1.9 * m[20] - 0.9 * m[24] - 1.5 * m[26] + 0.2 * m[10]
     x = half * u
-    corner = -2.7 * a[12] + 2.5 * a[15] + 0.7 * a[20] + 0.5 * a[26] + t["mouth_bow"]
-    middle = 0.5 * m[12] - 0.9 * m[17] - 0.5 * m[15] - 0.4 * m[10]
+    corner = -3.4 * a[12] + 2.5 * a[15] + 0.7 * a[20] + 0.5 * a[26] + t["mouth_bow"]
+    middle = 0.7 * m[12] - 0.9 * m[17] - 0.5 * m[15] - 0.4 * m[10]
     centre = t["mouth_y"] + middle + (corner - 0.2 * middle) * np.abs(u) ** 1.7
     bulge = (1 - np.abs(u) ** 2.2) ** 0.8
-    part = np.clip(m[25], 0, 1.2)
+    part = np.clip(1.4 * m[25], 0, 1.2)
     up = part * (0.5 + 1.0 * m[10] + 0.5 * m[12] + 0.3 * m[26])
-    down = part * (0.7 + 4.6 * m[26] + 1.6 * m[16] + 0.8 * m[12] + 0.6 * m[20])
+    down = part * (0.7 + 5.0 * m[26] + 1.8 * m[16] + 2.0 * m[12] + 0.6 * m[20])
     inner_up, inner_low = centre - up * bulge, centre + down * bulge
     thin = np.clip(1 - 0.75 * m[24] - 0.2 * m[12] - 0.2 * m[20], 0.15, 1.2)
     lip_up = t["lip_upper"] * thin * (1 - 0.25 * m[26])
@@ -94,7 +94,7 @@ def mouth(traits: Traits, au: dict[int, Array], pose: Pose) -> Shapes:
     outer_up = inner_up - (lip_up + 0.9 * m[10]) * rim * bow
     outer_low = inner_low + lip_low * rim
     show = np.clip(0.9 * m[12] + 0.9 * m[10] + 0.6 * m[20] + 0.5 * m[25], 0, 1.2)
-    teeth = np.minimum(inner_up + 1.9 * show * bulge, inner_low - 0.15)
+    teeth = np.minimum(inner_up + 2.6 * show * bulge, inner_low - 0.15)
     low_teeth = np.maximum(inner_low - 1.3 * np.clip(1.4 * m[16] - 0.1, 0, 1) * bulge, inner_up)
     tongue = np.maximum(inner_low - 1.6 * bulge, inner_up + 2.2 * bulge)
     wide = (half + 1.0) * u

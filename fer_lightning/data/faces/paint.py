@@ -6,6 +6,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from fer_lightning.data.faces import hair as hairs
+
 Points = NDArray[np.int32]
 FRACTION = 4  # bits after the point in a coordinate
 UNIT = 1 << FRACTION
@@ -41,12 +43,13 @@ def between(a: Points, b: Points, share: NDArray[np.float64] | float) -> Points:
 def person(brush: Brush, shape: dict[str, Points], look: dict[str, float]) -> None:
     """Paint what lies around the features: hair behind, neck, ears, face."""
     if look["long"]:
-        brush.fill(shape["hair_back"], 0.8 * look["hair"])
+        brush.fill(shape["crown"], 0.75 * look["hair"])
     brush.fill(shape["neck"], 0.8 * look["skin"])
     brush.fill(shape["clothes"], look["clothes"])
     if not look["long"]:
-        brush.fill(shape["ear"][0], 0.88 * look["skin"])
-        brush.fill(shape["ear"][1], 0.88 * look["skin"])
+        for k in (0, 1):
+            brush.fill(shape["ear"][k], 0.92 * look["skin"])
+            brush.fill(shape["ear_inner"][k], 0.7 * look["skin"])
     brush.fill(shape["face"], look["skin"])
 
 
@@ -63,8 +66,9 @@ def eyes(brush: Brush, shape: dict[str, Points], look: dict[str, float]) -> None
         glint = between(middle, iris, 0.22) - (between(middle, iris, 0.4)[3] - middle)
         brush.line(between(up, low, 0.12), 0.3 * skin + 50, 0.5)
         brush.fill(glint, 250)
-        brush.fill(np.concatenate([up, shape["lid_top"][k][::-1]]), 0.93 * skin)
-        brush.fill(np.concatenate([low, shape["lid_bottom"][k][::-1]]), 0.97 * skin)
+        brush.fill(np.concatenate([up, shape["lid_top"][k][::-1]]), skin)
+        brush.fill(np.concatenate([low, shape["lid_bottom"][k][::-1]]), skin)
+        brush.fill(np.concatenate([up, shape["crease"][k][::-1]]), 0.92 * skin)
         brush.line(up, 0.22 * skin, 0.55)
         brush.line(low, 0.68 * skin, 0.3)
         brush.line(shape["crease"][k], 0.66 * skin, 0.3)
@@ -78,8 +82,8 @@ def brows(brush: Brush, shape: dict[str, Points], look: dict[str, float]) -> Non
         brush.fill(shape["brow"][k], 0.2 * skin + 0.8 * dark)
         half = len(shape["brow"][k]) // 2
         top, bottom = shape["brow"][k][:half], shape["brow"][k][half:][::-1]
-        hairs = np.stack([bottom[:-1], top[1:]], axis=1)
-        brush.lines(hairs, 0.7 * dark, 0.2)
+        strokes = np.stack([bottom[:-1], top[1:]], axis=1)
+        brush.lines(strokes, 0.6 * dark, 0.12)
 
 
 def nose(brush: Brush, shape: dict[str, Points], look: dict[str, float]) -> None:
@@ -116,8 +120,11 @@ def hair(
         return
     tone = look["hair"]
     brush.fill(shape["hair"], tone)
-    pick = np.round(strand * (len(shape["crown"]) - 1)).astype(int)
-    strands = np.stack([shape["crown"][pick], shape["hairline"][pick]], axis=1)
-    brush.lines(strands[::2], min(1.35 * tone + 12, 255), 0.4)
-    brush.lines(strands[1::2], 0.7 * tone, 0.5)
-    brush.line(shape["hairline"], 0.75 * tone, 0.5)
+    side = hairs.SIDE_POINTS
+    last = len(shape["crown"]) - 1 - 2 * side
+    start = side + np.round(strand * last).astype(int)
+    end = np.round(start + 2 * look["comb"] * np.sin(np.pi * strand) ** 2).astype(int)
+    crown, line = shape["crown"][start], shape["hairline"][end]
+    strands = np.stack([between(crown, line, 0.1), between(crown, line, 0.9)], axis=1)
+    brush.lines(strands[::2], min(1.15 * tone + 9, 255), 0.3)
+    brush.lines(strands[1::2], 0.82 * tone, 0.4)

@@ -91,11 +91,11 @@ def strengths(
             chosen = FORMS[name][form % len(FORMS[name])]
             table[c, form, [numbers.index(n) for n in chosen]] = list(chosen.values())
 
-    faintest = 0.75 - 0.65 * difficulty
+    faintest = 0.8 - 0.6 * difficulty
     intensity = faintest + (1.1 - faintest) * traits["intensity"]
     other = (expression + 1 + np.floor(traits["blend_class"] * 6).astype(np.int64)) % 7
-    blended = traits["blend"] < 0.7 * difficulty
-    share = np.where(blended, 0.1 + 0.35 * traits["blend_share"], 0.0)
+    blended = traits["blend"] < 0.5 * difficulty
+    share = np.where(blended, 0.1 + 0.3 * traits["blend_share"], 0.0)
     pure = table[expression, np.floor(traits["form"] * 4).astype(np.int64)]
     mixed = table[other, np.floor(traits["blend_form"] * 4).astype(np.int64)]
     units = (1 - share)[:, None] * intensity[:, None] * pure + share[:, None] * mixed  # (N, U)
