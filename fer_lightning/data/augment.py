@@ -1,0 +1,81 @@
+"""Random flip, rotation and translation of a whole batch at once, on its device."""
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+import torch.nn.functional as F
+from torch import Generator, Tensor
+
+from fer_lightning.errors import UserError
+
+
+@dataclass(frozen=True)
+class Augmentation:
+    """What happens to training images; validation and test images are only scaled.
+
+    Args:
+        flip: probability of a horizontal flip.
+        rotation: largest angle to either side, in degrees.
+        translation: largest shift to either side, as a share of the image's side.
+        fill: what stands where the image was shifted away.
+    """
+
+    flip: float = 0.5
+    rotation: float = 15.0
+    translation: float = 0.1
+    fill: Literal["zeros", "border", "reflection"] = "zeros"
+
+    def __post_init__(self) -> None:
+        for name, value, top in (
+            ("flip", self.flip, 1),
+            ("rotation", self.rotation, 180),
+            ("translation", self.translation, 1),
+        ):
+            if not 0 <= value <= top:
+                raise UserError(f"expected {name} between 0 and {top} but got {value}")
+
+    def __bool__(self) -> bool:
+        return self.flip > 0 or self.rotation > 0 or self.translation > 0
+
+
+def to_float(images: Tensor) -> Tensor:
+    """Scale uint8 images to [0, 1]."""
+    return images.float().div_(255)
+
+
+def random_affine(
+    batch: int, how: Augmentation, device: torch.device, generator: Generator | None = None
+) -> Tensor:
+    """Draw one transformation per image, (B, 2, 3): output coordinates to input coordinates.
+
+    >>> random_affine(1, Augmentation(0, 0, 0), torch.device("cpu")).tolist()
+    [[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]]
+    """
+    draw = torch.rand(4, batch, device=device, generator=generator)
+    angle = (draw[0] * 2 - 1) * math.radians(how.rotation)
+    mirror = 1 - 2 * (draw[1] < how.flip).float()
+    shift = (draw[2:] * 2 - 1) * (2 * how.translation)  # grid coordinates span 2
+    cos, sin = angle.cos(), angle.sin()
+    rows = torch.stack([mirror * cos, -mirror * sin, shift[0], sin, cos, shift[1]], dim=1)
+    return rows.view(batch, 2, 3)
+
+
+def warp(images: Tensor, affine: Tensor, how: Augmentation) -> Tensor:
+    """Apply one transformation per image to (B, C, H, W), bilinearly.
+
+    >>> image = torch.arange(4.0).view(1, 1, 2, 2)
+    >>> flipped = random_affine(1, Augmentation(1, 0, 0), image.device)
+    >>> warp(image, flipped, Augmentation()).flatten().tolist()
+    [1.0, 0.0, 3.0, 2.0]
+    """
+    grid = F.affine_grid(affine, list(images.shape), align_corners=False)
+    return F.grid_sample(images, grid, padding_mode=how.fill, align_corners=False)
+
+
+def augment(images: Tensor, how: Augmentation, generator: Generator | None = None) -> Tensor:
+    """Flip, rotate and shift each image of a batch by its own random amount."""
+    if not how:
+        return images
+    return warp(images, random_affine(len(images), how, images.device, generator), how)

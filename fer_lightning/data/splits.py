@@ -1,0 +1,188 @@
+"""Train, validation and test: who is on which side, as a pure function of data and split seed."""
+
+import hashlib
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fer_lightning.data.audit import duplicate_groups
+from fer_lightning.data.image_set import ImageSet, Usage
+from fer_lightning.errors import UserError
+
+Protocol = Literal["ratio", "official"]
+Duplicates = Literal["group", "keep", "drop"]
+Rows = NDArray[np.int64]
+
+TRAIN, VAL, TEST, OUT = 0, 1, 2, -1  # sides; OUT is in none of them
+HELD_OUT = 0.1  # share of validation, and as much of test: 8:1:1
+
+
+@dataclass(frozen=True)
+class Split:
+    """Sorted rows of an `ImageSet` for each part, and what was decided to get them."""
+
+    train: Rows
+    val: Rows
+    test: Rows
+    fingerprint: str
+    protocol: Protocol
+    duplicates: Duplicates
+    seed: int
+    counts: dict[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+def make_split(
+    data: ImageSet,
+    protocol: Protocol = "ratio",
+    duplicates: Duplicates = "group",
+    seed: int = 0,
+    fraction: float = 1.0,
+    train_size: int | None = None,
+) -> Split:
+    """Divide a data set; validation and test do not depend on the fraction.
+
+    Args:
+        data: the whole data set.
+        protocol: ``ratio`` is 8:1:1, stratified by class; ``official`` follows the source's usage,
+            and a part that the source lacks is carved, stratified, out of its training part.
+        duplicates: ``group`` keeps identical images on one side (official: training images with a
+            twin in a test part are left out); ``drop`` keeps one image of a group, none if its
+            labels conflict; ``keep`` ignores copies, so that some test images leak.
+        seed: split seed, not the training seed: repeats of a training share a split.
+        fraction: share of the training part to use, in (0, 1]; smaller ones lie inside larger ones.
+        train_size: number of training images to use instead of a fraction.
+
+    Raises:
+        UserError: impossible fraction or size, no usage to follow, or a class left without images.
+
+    >>> from fer_lightning.data.faces import drawn_faces
+    >>> faces = drawn_faces(200, with_masks=False)
+    >>> whole, half = make_split(faces), make_split(faces, fraction=0.5)
+    >>> len(whole.train), len(whole.val), len(whole.test), len(half.train)
+    (160, 20, 20, 80)
+    >>> set(half.train) < set(whole.train), (half.test == whole.test).all().item()
+    (True, True)
+    """
+    check_amount(fraction, train_size)
+    rng = _generator(data.fingerprint, seed)
+    groups = duplicate_groups(data.images)
+    notes: list[str] = []
+    usable = _one_of_each_group(data, groups, protocol) if duplicates == "drop" else None
+    side = np.full(len(data), TRAIN) if protocol == "ratio" else _official_sides(data)
+    if usable is not None:
+        side[~usable] = OUT
+    tenth = round(HELD_OUT * (side == TRAIN).sum())
+    for part, name in ((TEST, "test"), (VAL, "validation")):
+        if not (side == part).any():
+            train = _stratified_order(np.flatnonzero(side == TRAIN), data.labels, rng)
+            side[train[:tenth]] = part
+            if protocol == "official":
+                notes.append(f"the source has no {name} part: a tenth of Training serves as it")
+    counts = {"dropped": int((side == OUT).sum())}
+    if duplicates == "group":
+        counts["moved"] = _keep_groups_together(side, groups, protocol)
+    for part, name in ((VAL, "val"), (TEST, "test")):
+        in_train = np.isin(groups, groups[side == TRAIN])
+        counts[f"{name}_with_twin_in_train"] = int((in_train & (side == part)).sum())
+    train = _reduce(np.flatnonzero(side == TRAIN), data, fraction, train_size, rng)
+    val, test = (np.flatnonzero(side == part) for part in (VAL, TEST))
+    return Split(
+        train, val, test, data.fingerprint, protocol, duplicates, seed, counts, tuple(notes)
+    )
+
+
+def check_amount(fraction: float, train_size: int | None) -> None:
+    """Refuse a fraction or a number of training images that cannot be."""
+    if not 0 < fraction <= 1:
+        raise UserError(f"expected a fraction above 0 and at most 1 but got {fraction}")
+    if train_size is not None and train_size < 1:
+        raise UserError(f"expected train_size of at least 1 but got {train_size}")
+    if train_size is not None and fraction != 1:
+        raise UserError(
+            f"expected either fraction or train_size but got both ({fraction} and {train_size}); "
+            "leave one out"
+        )
+
+
+def _generator(fingerprint: str, seed: int) -> np.random.Generator:
+    digest = hashlib.sha256(f"{fingerprint} {seed}".encode()).digest()
+    return np.random.default_rng(int.from_bytes(digest[:16], "big"))
+
+
+def _official_sides(data: ImageSet) -> Rows:
+    if not (data.usage == Usage.TRAINING).any():
+        raise UserError(
+            f"expected a source that names its training part but got {data.name} without one; "
+            "use the ratio split"
+        )
+    side = np.full(len(data), OUT)
+    parts = ((Usage.TRAINING, TRAIN), (Usage.PUBLIC_TEST, VAL), (Usage.PRIVATE_TEST, TEST))
+    for usage, part in parts:
+        side[data.usage == usage] = part
+    return side
+
+
+def _one_of_each_group(data: ImageSet, groups: Rows, protocol: Protocol) -> NDArray[np.bool_]:
+    """Mark one image of each group; in the official split the one in the latest part."""
+    priority = data.usage if protocol == "official" else np.zeros(len(data))
+    order = np.lexsort((np.arange(len(data)), -priority, groups))
+    first = np.concatenate([[True], np.diff(groups[order]) != 0])
+    low = np.full(groups.max() + 1, np.iinfo(np.int64).max)
+    high = np.full(groups.max() + 1, -1)
+    np.minimum.at(low, groups, data.labels)
+    np.maximum.at(high, groups, data.labels)
+    usable = np.zeros(len(data), dtype=bool)
+    usable[order[first]] = True
+    return usable & (low == high)[groups]
+
+
+def _stratified_order(rows: Rows, labels: Rows, rng: np.random.Generator) -> Rows:
+    """Order rows so that every prefix holds each class in proportion, within one image."""
+    rows = rng.permutation(rows)
+    place = np.empty(len(rows))
+    for label in np.unique(labels[rows]):
+        of_class = np.flatnonzero(labels[rows] == label)
+        place[of_class] = (np.arange(len(of_class)) + 0.5) / len(of_class)
+    return rows[np.argsort(place, kind="stable")]
+
+
+def _keep_groups_together(side: Rows, groups: Rows, protocol: Protocol) -> int:
+    """Put copies on one side, in place; return how many images moved.
+
+    Ratio: a copy follows the first image of its group. Official: test parts stay as they are, and
+    a training image with a twin in one of them is left out.
+    """
+    before = side.copy()
+    if protocol == "ratio":
+        first = np.full(groups.max() + 1, len(groups))
+        np.minimum.at(first, groups, np.arange(len(groups)))
+        side[:] = side[first[groups]]
+    else:
+        held_out = np.isin(groups, groups[(side == VAL) | (side == TEST)])
+        side[held_out & (side == TRAIN)] = OUT
+    return int((side != before).sum())
+
+
+def _reduce(
+    train: Rows,
+    data: ImageSet,
+    fraction: float,
+    train_size: int | None,
+    rng: np.random.Generator,
+) -> Rows:
+    """Take the first images of a stratified order, so that smaller amounts are nested."""
+    if train_size is not None and train_size > len(train):
+        raise UserError(f"expected train_size of at most {len(train)} images but got {train_size}")
+    wanted = round(fraction * len(train)) if train_size is None else train_size
+    kept = np.sort(_stratified_order(train, data.labels, rng)[:wanted])
+    missing = np.setdiff1d(np.unique(data.labels), data.labels[kept])
+    if len(missing):
+        names = ", ".join(data.classes[i] for i in missing)
+        raise UserError(
+            f"expected every class among the training images but none of {names} is left in "
+            f"{wanted} of {len(train)}; raise the fraction or train_size"
+        )
+    return kept

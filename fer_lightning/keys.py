@@ -1,0 +1,30 @@
+"""Every name that is logged, once: ``<stage>/<name>``."""
+
+from typing import Literal
+
+Stage = Literal["train", "val", "test"]
+
+LOSS = "loss"
+ACC = "acc"
+MACRO_F1 = "macro_f1"
+NLL = "nll"
+ECE = "ece"
+ECE_FLOOR = "ece_floor"
+RECALL = "recall"  # followed by the class: val/recall/happy
+TOP_CLASS_SHARE = "top_class_share"  # share of predictions in the most predicted class
+PREDICTION_ENTROPY = "prediction_entropy"  # of the predicted-class histogram, in bits
+IMAGES_PER_SECOND = "images_per_second"
+EPOCH_SECONDS = "epoch_seconds"
+LEARNING_RATE = "lr"
+
+EPOCH = "epoch"
+COMPLETED = "completed"
+
+
+def key(stage: Stage, *names: str) -> str:
+    """Join a stage and a name to the logged key.
+
+    >>> key("val", ACC), key("val", RECALL, "happy")
+    ('val/acc', 'val/recall/happy')
+    """
+    return "/".join((stage, *names))

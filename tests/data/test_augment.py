@@ -1,0 +1,70 @@
+import math
+
+import cv2
+import numpy as np
+import pytest
+import torch
+
+from fer_lightning.data.augment import Augmentation, augment, random_affine, to_float, warp
+from fer_lightning.errors import UserError
+
+
+def test_scaling():
+    assert to_float(torch.tensor([0, 51, 255], dtype=torch.uint8)).tolist() == pytest.approx(
+        [0, 0.2, 1]
+    )
+
+
+def test_nothing_to_do_returns_the_images():
+    images = torch.rand(2, 1, 8, 8)
+    assert augment(images, Augmentation(0, 0, 0)) is images
+
+
+def test_flip_rate():
+    affine = random_affine(4000, Augmentation(0.25, 0, 0), torch.device("cpu"))
+    assert (affine[:, 0, 0] < 0).float().mean().item() == pytest.approx(0.25, abs=0.03)
+
+
+def test_angles_and_shifts_fill_their_ranges():
+    affine = random_affine(4000, Augmentation(0, 15, 0.1), torch.device("cpu"))
+    angles = torch.rad2deg(torch.asin(affine[:, 1, 0]))
+    assert angles.min() >= -15
+    assert angles.max() <= 15
+    assert angles.std().item() == pytest.approx(15 / math.sqrt(3), rel=0.05)  # uniform
+    shifts = affine[:, :, 2] / 2
+    assert shifts.abs().max() <= 0.1
+    assert shifts.std().item() == pytest.approx(0.1 / math.sqrt(3), rel=0.05)
+
+
+def test_rotation_equals_opencv():
+    image = np.random.default_rng(0).random((48, 48)).astype(np.float32)
+    image = cv2.GaussianBlur(image, (9, 9), 3)
+    angle = math.radians(10)
+    affine = torch.tensor(
+        [[[math.cos(angle), -math.sin(angle), 0], [math.sin(angle), math.cos(angle), 0]]]
+    )
+    ours = warp(torch.from_numpy(image)[None, None], affine, Augmentation())[0, 0].numpy()
+    matrix = cv2.getRotationMatrix2D((23.5, 23.5), 10, 1)
+    theirs = cv2.warpAffine(image, matrix, (48, 48))
+    np.testing.assert_allclose(ours[8:-8, 8:-8], theirs[8:-8, 8:-8], atol=2e-3)
+
+
+def test_translation_moves_by_pixels():
+    image = torch.zeros(1, 1, 10, 10)
+    image[0, 0, 5, 5] = 1
+    shift = torch.tensor([[[1.0, 0, 2 * 0.2], [0, 1, 0]]])  # a fifth of the side to the left
+    assert warp(image, shift, Augmentation())[0, 0].argmax().item() == 53
+
+
+def test_each_image_gets_its_own_and_the_generator_decides():
+    images = torch.rand(1, 1, 16, 16).expand(8, -1, -1, -1)
+    one = augment(images, Augmentation(), torch.Generator().manual_seed(1))
+    two = augment(images, Augmentation(), torch.Generator().manual_seed(1))
+    torch.testing.assert_close(one, two)
+    assert (one[0] - one[1]).abs().max() > 0.01
+
+
+@pytest.mark.parametrize("options", [{"flip": 1.5}, {"rotation": -1}, {"translation": 2}])
+def test_impossible_parameters(options):
+    with pytest.raises(UserError, match="expected (flip|rotation|translation) between 0 and"):
+        Augmentation(**options)
