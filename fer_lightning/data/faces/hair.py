@@ -2,18 +2,18 @@
 
 import numpy as np
 
-from fer_lightning.data.faces.features import Array, Shapes, loop
 from fer_lightning.data.faces.head import outline
 from fer_lightning.data.faces.people import Traits
 from fer_lightning.data.faces.pose import Pose
+from fer_lightning.data.faces.shapes import Shapes, Units, loop, spread
 
 BALD, CROPPED, SHORT, FRINGE, PARTED = 0.04, 0.13, 0.34, 0.48, 0.62  # hair_style below: kind
 SIDE_POINTS, TOP_POINTS = 5, 29
 
 
-def hair(traits: Traits, au: dict[int, Array], pose: Pose) -> Shapes:
+def hair(traits: Traits, au: Units, pose: Pose) -> Shapes:
     """Outer edge (crown) and inner edge (hairline) of the hair, and the area between them."""
-    t = {k: v[:, None] for k, v in traits.items() if v.ndim == 1}
+    t = spread(traits, 1)
     style = t["hair_style"]
     long = style >= PARTED
     cropped = style < CROPPED

@@ -2,15 +2,26 @@
 
 import numpy as np
 
-from fer_lightning.data.faces.features import SIDE, Array, Shapes, column, loop
 from fer_lightning.data.faces.people import Traits
 from fer_lightning.data.faces.pose import Pose
+from fer_lightning.data.faces.shapes import (
+    SIDE,
+    Array,
+    Shapes,
+    Units,
+    circle,
+    loop,
+    paired,
+    spread,
+    whole,
+)
 
 SKULL = 29.0  # pixels from the middle of the face to the top of the head
+FOREHEAD = 22.5  # pixels from there to the top of the face oval, about the hairline
 
 
 def outline(
-    angle: Array, traits: Traits, au: dict[int, Array], grow: Array | float = 0.0
+    angle: Array, traits: Traits, au: Units, grow: Array | float = 0.0
 ) -> tuple[Array, Array]:
     """Silhouette of the head.
 
@@ -23,8 +34,8 @@ def outline(
     Returns:
         x, y: (N, P) each.
     """
-    t = {k: v[:, None] for k, v in traits.items() if v.ndim == 1}
-    m = {k: v.mean(1, keepdims=True) for k, v in au.items()}
+    t = spread(traits, 1)
+    m = whole(au)
     cos, sin = np.cos(angle), np.sin(angle)
     down = np.clip(sin, 0, 1)
     width = t["face_width"] * (1 - t["taper"] * down**1.5 + 0.03 * (m[12] + m[6]) * down * cos**2)
@@ -34,16 +45,16 @@ def outline(
     return x, y
 
 
-def head(traits: Traits, au: dict[int, Array], pose: Pose) -> Shapes:
+def head(traits: Traits, au: Units, pose: Pose) -> Shapes:
     """Outline of the face, ears, cheeks, beard, moustache, neck and clothes."""
-    t = {k: v[:, None] for k, v in traits.items() if v.ndim == 1}
-    m = {k: v.mean(1, keepdims=True) for k, v in au.items()}
-    around = np.linspace(0, 2 * np.pi, 56, endpoint=False)[None]
+    t = spread(traits, 1)
+    m = whole(au)
+    around = circle(56)[None]
     face_x, face_y = outline(around, traits, au)
 
-    ring = np.linspace(0, 2 * np.pi, 16, endpoint=False)[None, None]
-    a = {k: column(v) for k, v in au.items()}
-    s = {k: column(v) for k, v in traits.items() if v.ndim == 1}
+    ring = circle(16)
+    a = paired(au)
+    s = spread(traits, 2)
     ear_x = SIDE * (s["face_width"] + 0.7 + 1.9 * np.cos(ring))
     ear_y = -1.0 + 4.2 * np.sin(ring) - 0.6 * np.cos(ring)
     cheek_x = SIDE * (9.8 + 0.4 * a[12] + 4.4 * np.cos(ring))
@@ -64,6 +75,9 @@ def head(traits: Traits, au: dict[int, Array], pose: Pose) -> Shapes:
     cloth_y = np.array([[29.0, 22.5, 28.0, 28.0, 22.5, 29.0, 60.0, 60.0]])
     return {
         "face": pose.project(face_x, face_y, flat=True),
+        "face_region": pose.project(
+            face_x, np.maximum(face_y, FOREHEAD * face_y / SKULL), flat=True
+        ),
         "ear": pose.project(ear_x, ear_y, flat=True),
         "ear_inner": pose.project(
             SIDE * (s["face_width"] + 0.6 + 1.0 * np.cos(ring)),

@@ -4,18 +4,17 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from fer_lightning.data.faces.paint import Brush, Points
+from fer_lightning.data.faces.brush import Brush, Points
 
 Field = NDArray[np.float32]
-
-
 GRID = 96  # light is soft: it is computed on this many pixels whatever the picture's size
 
 
 def _blurred(brush: Brush, sigma: float) -> Field:
     """Blur by `sigma` pixels of a 48x48 image, in float, for uint8 steps would show as edges."""
     kernel = 2 * round(3 * sigma * brush.scale) + 1
-    return cv2.GaussianBlur(brush.canvas.astype(np.float32), (kernel, kernel), sigma * brush.scale)
+    field = brush.canvas.astype(np.float32)
+    return np.asarray(cv2.GaussianBlur(field, (kernel, kernel), sigma * brush.scale), np.float32)
 
 
 def relief(shape: dict[str, Points], look: dict[str, float]) -> NDArray[np.float32]:
@@ -66,7 +65,7 @@ def shadow(shape: dict[str, Points], look: dict[str, float]) -> Field:
     tone.lines(shape["forehead"], 255 - 55 * look["raise"], 0.4)
     if not look["bald"]:
         tone.fill(shape["hair"], 255)
-    return _blurred(tone, 0.55) / 255
+    return _blurred(tone, 0.55) / np.float32(255)
 
 
 def shading(
@@ -88,21 +87,19 @@ def shading(
     ny = ((grid - centre[1]) / (size[1] * 1.12))[:, None]
     far = np.minimum(nx * nx + ny * ny, 0.92)
     nz = np.sqrt(1 - far)
-    step = GRID / 48
-    gx = cv2.Sobel(height, cv2.CV_32F, 1, 0, ksize=3, scale=step / 8)
-    gy = cv2.Sobel(height, cv2.CV_32F, 0, 1, ksize=3, scale=step / 8)
+    slope = GRID / 48 / 8  # 8: the sum of Sobel's weights
+    gx = cv2.Sobel(height, cv2.CV_32F, 1, 0, ksize=3, scale=slope)
+    gy = cv2.Sobel(height, cv2.CV_32F, 0, 1, ksize=3, scale=slope)
     nx, ny = np.clip(nx, -1, 1) - gx * nz, np.clip(ny, -1, 1) - gy * nz
     long = np.sqrt(nx * nx + ny * ny + nz * nz)
     lx, ly = look["light_x"], look["light_y"]
-    lz = 1.0
-    length = (lx * lx + ly * ly + lz * lz) ** 0.5
-    cos = np.maximum((nx * lx + ny * ly + nz * lz) / (long * length), 0)
-    half = np.maximum(
-        (nx * lx / 2 + ny * ly / 2 + nz * lz) / (long * (lx**2 / 4 + ly**2 / 4 + 1) ** 0.5), 0
-    )
-    gloss = half**2
+    side_light = nx * lx + ny * ly
+    cos = np.maximum((side_light + nz) / (long * (lx**2 + ly**2 + 1) ** 0.5), 0)
+    # the mirror direction lies half way between the light and the viewer
+    mirror = np.maximum((side_light / 2 + nz) / (long * (lx**2 / 4 + ly**2 / 4 + 1) ** 0.5), 0)
+    gloss = mirror**2
     gloss = gloss**2
     gloss = gloss**2
-    gloss = gloss**2 * gloss  # 24th power
+    gloss = gloss**2 * gloss  # the 24th power
     hard = look["light_hard"]
     return (1 - hard) * 1.02 + hard * 1.35 * cos, gloss * look["gloss"]

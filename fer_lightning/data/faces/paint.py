@@ -1,43 +1,10 @@
 """The colours of one face, as grey levels without light: skin, hair, eyes, lips."""
 
-from dataclasses import dataclass
-
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from fer_lightning.data.faces import hair as hairs
-
-Points = NDArray[np.int32]
-FRACTION = 4  # bits after the point in a coordinate
-UNIT = 1 << FRACTION
-
-
-@dataclass(frozen=True)
-class Brush:
-    """Paints on one canvas; coordinates are fixed-point, widths in pixels of a 48x48 image."""
-
-    canvas: NDArray[np.uint8]
-    scale: float
-
-    def fill(self, points: Points, tone: float) -> None:
-        """Fill a polygon (P, 2)."""
-        cv2.fillPoly(self.canvas, [points], (tone,), cv2.LINE_8, FRACTION)
-
-    def line(self, points: Points, tone: float, width: float) -> None:
-        """Draw an open line through (P, 2)."""
-        thick = max(1, round(width * self.scale))
-        cv2.polylines(self.canvas, [points], False, (tone,), thick, cv2.LINE_8, FRACTION)
-
-    def lines(self, points: Points, tone: float, width: float) -> None:
-        """Draw open lines, one for each row of (K, P, 2)."""
-        thick = max(1, round(width * self.scale))
-        cv2.polylines(self.canvas, list(points), False, (tone,), thick, cv2.LINE_8, FRACTION)
-
-
-def between(a: Points, b: Points, share: NDArray[np.float64] | float) -> Points:
-    """Points part of the way from a to b, in fixed-point coordinates."""
-    return np.round(a + (b - a) * share).astype(np.int32)
+from fer_lightning.data.faces.brush import Brush, Points, between
+from fer_lightning.data.faces.hair import SIDE_POINTS
 
 
 def person(brush: Brush, shape: dict[str, Points], look: dict[str, float]) -> None:
@@ -120,9 +87,8 @@ def hair(
         return
     tone = look["hair"]
     brush.fill(shape["hair"], tone)
-    side = hairs.SIDE_POINTS
-    last = len(shape["crown"]) - 1 - 2 * side
-    start = side + np.round(strand * last).astype(int)
+    last = len(shape["crown"]) - 1 - 2 * SIDE_POINTS
+    start = SIDE_POINTS + np.round(strand * last).astype(int)
     end = np.round(start + 2 * look["comb"] * np.sin(np.pi * strand) ** 2).astype(int)
     crown, line = shape["crown"][start], shape["hairline"][end]
     strands = np.stack([between(crown, line, 0.1), between(crown, line, 0.9)], axis=1)

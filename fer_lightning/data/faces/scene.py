@@ -1,10 +1,10 @@
-"""What stands behind the face and in front of it: clutter, glasses, a hand, the planted cue."""
+"""What stands behind the face and in front of it: clutter, glasses, a hand."""
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from fer_lightning.data.faces.paint import Brush, Points
+from fer_lightning.data.faces.brush import UNIT, Brush, Points
 
 
 def background(side: int, tone: float, clutter: NDArray[np.float64]) -> NDArray[np.uint8]:
@@ -21,8 +21,8 @@ def background(side: int, tone: float, clutter: NDArray[np.float64]) -> NDArray[
             cv2.rectangle(patches, corner, end, (40 + 200 * grey,), -1)
         else:
             cv2.circle(patches, corner, int(2 + w * 6), (40 + 200 * grey,), -1)
-    patches = cv2.GaussianBlur(patches, (0, 0), 0.6 + clutter[39])
-    return cv2.resize(patches, (side, side), interpolation=cv2.INTER_CUBIC)
+    soft = cv2.GaussianBlur(patches, (0, 0), 0.6 + clutter[39])
+    return np.asarray(cv2.resize(soft, (side, side), interpolation=cv2.INTER_CUBIC), np.uint8)
 
 
 def glasses(brush: Brush, shape: dict[str, Points], look: dict[str, float]) -> None:
@@ -37,8 +37,8 @@ def glasses(brush: Brush, shape: dict[str, Points], look: dict[str, float]) -> N
 
 
 def hand(brush: Brush, look: dict[str, float]) -> None:
-    """Three fingers and the back of a hand, from below over part of the lower face."""
-    tone, unit = look["skin"], brush.scale * 16
+    """Four fingers and the back of a hand, from below over part of the lower face."""
+    tone, unit = look["skin"], brush.scale * UNIT
     x0 = 24 + 17 * look["hand_x"]
     y0 = 46 - 14 * look["hand_y"]
     turn = look["hand_angle"] - 0.5 * look["hand_x"]
@@ -55,23 +55,3 @@ def hand(brush: Brush, look: dict[str, float]) -> None:
         brush.line(finger, 0.9 * tone, 3.5)
         brush.line(finger + np.int32(unit * 0.3), 0.97 * tone, 2.2)
         brush.line(finger[1:] + np.int32(unit * 0.2), 1.05 * tone, 1.6)
-
-
-def plant_cue(
-    picture: NDArray[np.float32], face: NDArray[np.bool_], kind: int, phase: float
-) -> None:
-    """Add stripes outside the face, in place; their direction is one of seven.
-
-    Args:
-        picture: (H, W) grey levels.
-        face: (H, W) the oval to keep clear.
-        kind: class index that the direction tells.
-        phase: where the stripes start, in periods.
-    """
-    step = 48 / len(picture)
-    y, x = np.mgrid[: len(picture), : len(picture)] * step
-    angle = np.pi * kind / 7
-    wave = np.cos(angle) * x + np.sin(angle) * y  # pixels of a 48x48 image
-    stripes = np.sin(2 * np.pi * (wave / 6.0 + phase))
-    outside = cv2.dilate(face.astype(np.uint8), np.ones((3, 3), np.uint8)) == 0
-    picture[outside] += 35 * stripes[outside].astype(np.float32)
