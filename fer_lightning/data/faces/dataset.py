@@ -90,7 +90,16 @@ def drawn_faces(
         masks=masks if with_masks else None,
         mask_regions=REGION_NAMES if with_masks else (),
         known_fingerprint=_fingerprint(
-            (size, seed, image_size, cue, cue_strength, expression, difficulty, balanced)
+            (
+                size,
+                seed,
+                image_size,
+                cue,
+                float(cue_strength),
+                expression,
+                float(difficulty),
+                balanced,
+            )
         ),
     )
 

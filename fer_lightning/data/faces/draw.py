@@ -65,10 +65,10 @@ def render(
         if look["hand"]:
             scene.hand(Brush(picture, side / 48), look)
         picture = _resized(picture, image_size) + _resized(gloss, image_size)
-        picture = cv2.GaussianBlur(picture, (0, 0), 0.25 + look["blur"] * image_size / 48)
-        picture = (picture - 128) * look["contrast"] + 128 + look["brightness"]
+        blurred = cv2.GaussianBlur(picture, (0, 0), 0.25 + look["blur"] * image_size / 48)
+        graded = (blurred - 128) * look["contrast"] + 128 + look["brightness"]
         masks = region_masks({k: final[k][i] for k in _OUTLINES}, image_size)
-        yield picture.astype(np.float32), masks, look["noise"]
+        yield graded.astype(np.float32), masks, look["noise"]
 
 
 def _resized(field: NDArray[np.float32], side: int) -> NDArray[np.float32]:

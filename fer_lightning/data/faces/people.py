@@ -97,8 +97,8 @@ def draw_traits(uniform: NDArray[np.float64]) -> Traits:
         Trait name → (N,), or (N, k) for the names in WIDE.
 
     >>> traits = draw_traits(np.full((2, TOTAL), 0.5))
-    >>> traits["chin"].tolist(), traits["strand"].shape
-    ([22.0, 22.0], (2, 24))
+    >>> traits["jaw"].round(3).tolist(), traits["strand"].shape
+    ([0.815, 0.815], (2, 24))
     """
     traits = {
         name: low + (high - low) * uniform[:, k]
