@@ -1,0 +1,150 @@
+"""Named files of a source, whether they lie in a folder or inside an archive."""
+
+import os
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path, PurePosixPath
+from typing import BinaryIO, Self
+
+from fer_lightning.data.readers import limits
+from fer_lightning.errors import UserError
+
+IMAGE_SUFFIXES = frozenset(
+    (".jpg", ".jpeg", ".jpe", ".png", ".bmp", ".pgm", ".ppm", ".pnm", ".tif", ".tiff")
+)
+_JUNK = frozenset(("__macosx", "thumbs.db", "desktop.ini"))
+
+
+def is_image_name(name: str) -> bool:
+    """Tell by its ending whether a file is meant to be a picture.
+
+    >>> is_image_name("train/sad/1.JPG"), is_image_name("fer2013.csv")
+    (True, False)
+    """
+    return PurePosixPath(name).suffix.lower() in IMAGE_SUFFIXES
+
+
+def is_junk(name: str) -> bool:
+    """Tell whether a path is what operating systems leave behind, not data.
+
+    >>> is_junk("__MACOSX/train/._1.jpg"), is_junk("a/.DS_Store"), is_junk("a/b.jpg")
+    (True, True, False)
+    """
+    return any(part.startswith(".") or part.lower() in _JUNK for part in name.split("/"))
+
+
+def safe_name(name: str, where: Path) -> str:
+    r"""Return an archive member's name with forward slashes, or refuse one that points outside.
+
+    >>> safe_name("./train\\sad/1.jpg", Path("a.zip"))
+    'train/sad/1.jpg'
+    """
+    path = name.replace("\\", "/")
+    parts = [part for part in path.split("/") if part not in ("", ".")]
+    if path.startswith("/") or ".." in parts or re.match("[a-zA-Z]:", path) or "\0" in path:
+        raise UserError(
+            f"expected an archive whose members stay inside it, but {where} contains {name!r}, "
+            "which points outside; do not use this file"
+        )
+    return "/".join(parts)
+
+
+class Tree(ABC):
+    """The files of one source; close it, or use it in a ``with`` statement.
+
+    Attributes:
+        path: the folder or archive on disk.
+        members: size in bytes of each file by its path inside the source, junk left out.
+    """
+
+    path: Path
+    members: dict[str, int]
+
+    @abstractmethod
+    def head(self, name: str) -> bytes:
+        """Return the first bytes of a file that is no picture."""
+
+    @abstractmethod
+    def read(self, names: Collection[str]) -> Iterator[tuple[str, bytes]]:
+        """Yield each named file once with its bytes, in the order that is fastest to read."""
+
+    @abstractmethod
+    def open(self, name: str) -> AbstractContextManager[BinaryIO]:
+        """Open one file as a stream of bytes."""
+
+    def close(self) -> None:  # noqa: B027  # a folder has nothing to close
+        """Let go of the archive."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class FolderTree(Tree):
+    """The files below a folder, links followed; `only` narrows it to one file of the folder."""
+
+    def __init__(self, path: Path, only: str | None = None) -> None:
+        self.path = path
+        files = _walk(path) if only is None else [(only, (path / only).stat())]
+        status = dict(sorted(files))
+        self.members = {name: value.st_size for name, value in status.items()}
+        self.modified = {name: value.st_mtime_ns for name, value in status.items()}
+
+    def head(self, name: str) -> bytes:
+        """Return the first bytes of a file."""
+        with self.open(name) as file:
+            return file.read(limits.HEAD)
+
+    def read(self, names: Collection[str]) -> Iterator[tuple[str, bytes]]:
+        """Yield the files in the given order; a picture's bytes are bounded."""
+        for name in names:
+            with self.open(name) as file:
+                yield name, file.read(limits.MAX_IMAGE_FILE + 1)
+
+    def open(self, name: str) -> BinaryIO:
+        """Open one file, with a plain message when that is not allowed."""
+        try:
+            return (self.path / name).open("rb")
+        except OSError as error:
+            raise unreadable(self.path / name, error) from None
+
+
+def unreadable(path: Path, error: OSError) -> UserError:
+    """Say that the operating system does not let us read something."""
+    return UserError(
+        f"expected something readable at {path}, but got {error.strerror or error!r}; "
+        "check the path and its permissions"
+    )
+
+
+def _walk(root: Path) -> Iterator[tuple[str, os.stat_result]]:
+    """Yield all files below a folder; a folder linked into itself is not entered again."""
+    count = 0
+    todo: list[tuple[Path, str, frozenset[tuple[int, int]]]] = [(root, "", frozenset())]
+    while todo:
+        folder, prefix, above = todo.pop()
+        try:
+            status = folder.stat()
+            entries = list(os.scandir(folder))
+        except OSError as error:
+            raise unreadable(folder, error) from None
+        here = (status.st_dev, status.st_ino)
+        if here in above:
+            continue
+        for entry in entries:
+            if is_junk(entry.name):
+                continue
+            if entry.is_dir():
+                todo.append((folder / entry.name, f"{prefix}{entry.name}/", above | {here}))
+            elif entry.is_file():
+                count += 1
+                if count > limits.MAX_MEMBERS:
+                    raise UserError(
+                        f"expected a data set's folder, but {root} holds more than "
+                        f"{limits.MAX_MEMBERS:,} files; name the folder that holds the data"
+                    )
+                yield prefix + entry.name, entry.stat()
