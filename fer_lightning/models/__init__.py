@@ -3,17 +3,25 @@
 from fer_lightning.models.base import NoAttentionError, VisionModel
 from fer_lightning.models.cnn import CNN
 from fer_lightning.models.registry import ENTRIES, MODELS, build, describe, name_of, rebuild
+from fer_lightning.models.swin import Swin
+from fer_lightning.models.timm_backbone import Timm
 from fer_lightning.models.vit import ViT
+from fer_lightning.models.weights import load_weights, read_weights, strip_prefixes
 
 __all__ = [
     "CNN",
     "ENTRIES",
     "MODELS",
     "NoAttentionError",
+    "Swin",
+    "Timm",
     "ViT",
     "VisionModel",
     "build",
     "describe",
+    "load_weights",
     "name_of",
+    "read_weights",
     "rebuild",
+    "strip_prefixes",
 ]

@@ -2,7 +2,7 @@
 
 import inspect
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 from torch import Tensor, nn
 
@@ -18,6 +18,10 @@ class VisionModel(nn.Module, ABC):
 
     Every subclass takes ``num_classes``, ``in_chans`` and ``image_size`` first, gives every
     argument a default, and sets ``self.head``, the last linear layer.
+
+    Hooks on its layers see nothing in a model that is compiled in place and called; call its
+    `forward`, `features` or `attend`, which are never compiled.
+
     `init_args` holds the arguments an instance was made with, defaults included, so that a
     checkpoint can rebuild it.
     """
@@ -25,6 +29,7 @@ class VisionModel(nn.Module, ABC):
     head: nn.Module
     init_args: dict[str, Any]
     num_prefix_tokens: int = 0  # tokens such as [CLS] that stand before those of the patches
+    fetching: ClassVar[tuple[str, ...]] = ()  # arguments that make the constructor fetch weights
 
     def __new__(cls, *args: Any, **kwargs: Any) -> "VisionModel":
         """Remember the arguments (copying and unpickling call this without any)."""
@@ -35,6 +40,10 @@ class VisionModel(nn.Module, ABC):
             self, "init_args", {k: v for k, v in bound.arguments.items() if k != "self"}
         )
         return self
+
+    def rebuild_args(self) -> dict[str, Any]:
+        """Return the arguments for a model of the same shape that fetches no weights."""
+        return {k: v for k, v in self.init_args.items() if k not in self.fetching}
 
     def forward(self, x: Tensor) -> Tensor:
         """Return logits, (B, num_classes)."""
@@ -106,3 +115,8 @@ def check_rates(**rates: float) -> None:
     for name, rate in rates.items():
         if not 0 <= rate < 1:
             raise UserError(f"expected {name} in [0, 1) but got {rate}")
+
+
+def unwrap(model: nn.Module) -> nn.Module:
+    """Return the model inside torch.compile's wrapper, or the model itself."""
+    return getattr(model, "_orig_mod", model)

@@ -4,9 +4,13 @@ import inspect
 from dataclasses import dataclass
 from typing import Any
 
+import torch
+
 from fer_lightning.errors import UserError, nearest
 from fer_lightning.models.base import VisionModel
 from fer_lightning.models.cnn import CNN
+from fer_lightning.models.swin import Swin
+from fer_lightning.models.timm_backbone import Timm
 from fer_lightning.models.vit import ViT
 
 
@@ -28,7 +32,10 @@ class Entry:
 ENTRIES: dict[str, Entry] = {
     "cnn": Entry(CNN, "The Inductive Bias Gap", "cnn.yaml"),
     "vit": Entry(ViT, "The Inductive Bias Gap", "vit.yaml"),
+    "swin": Entry(Swin, "The Inductive Bias Gap", "swin.yaml"),
+    "timm": Entry(Timm, "any timm backbone; here resnet18", "timm.yaml"),
 }
+MOST_PARAMETERS = 2_000_000_000  # that a checkpoint may ask for
 MODELS: dict[str, type[VisionModel]] = {name: entry.model for name, entry in ENTRIES.items()}
 
 
@@ -74,7 +81,7 @@ def describe(model: VisionModel) -> dict[str, Any]:
     >>> describe(CNN(dropout=0.1))["init_args"]["dropout"]
     0.1
     """
-    return {"name": name_of(model), "init_args": _plain(model.init_args)}
+    return {"name": name_of(model), "init_args": _plain(model.rebuild_args())}
 
 
 def rebuild(description: dict[str, Any]) -> VisionModel:
@@ -90,11 +97,26 @@ def rebuild(description: dict[str, Any]) -> VisionModel:
     """
     match description:
         case {"name": str(name), "init_args": dict(args)}:
-            return build(name, **_plain(args))
-    raise UserError(
-        f"expected a model's description with 'name' and 'init_args' but got {description!r:.80}; "
-        "the checkpoint was not written by this program"
-    )
+            args = _plain(args)
+        case _:
+            raise UserError(
+                "expected a model's description with 'name' and 'init_args' but got "
+                f"{description!r:.80}; the checkpoint was not written by this program"
+            )
+    for argument in getattr(MODELS.get(name), "fetching", ()):
+        if args.get(argument):
+            raise UserError(
+                f"expected a description that fetches nothing but got {argument}="
+                f"{args[argument]!r:.80}; the checkpoint was not written by this program"
+            )
+    with torch.device("meta"):  # takes no memory
+        size = sum(p.numel() for p in build(name, **args).parameters())
+    if size > MOST_PARAMETERS:
+        raise UserError(
+            f"expected a model of at most {MOST_PARAMETERS:,} parameters but the description asks "
+            f"for {size:,}; the checkpoint is damaged"
+        )
+    return build(name, **args)
 
 
 def _plain(value: Any) -> Any:

@@ -72,7 +72,7 @@ class ViT(VisionModel):
             self.cls_token = nn.Parameter(torch.zeros(1, 1, dim))
         self.pos_embed = nn.Parameter(nn.init.trunc_normal_(torch.empty(1, tokens, dim), std=0.02))
         self.drop = nn.Dropout(dropout)
-        rates = torch.linspace(0, drop_path, depth).tolist()
+        rates = [drop_path * i / max(depth - 1, 1) for i in range(depth)]
         self.blocks = nn.ModuleList(Block(dim, heads, mlp_ratio, dropout, r) for r in rates)
         self.norm = nn.LayerNorm(dim)
         self.head = nn.Linear(dim, num_classes)

@@ -3,6 +3,7 @@
 import pytest
 
 from fer_lightning.models import build
+from fer_lightning.models.cost import count_parameters
 
 
 @pytest.mark.parametrize(
@@ -11,6 +12,7 @@ from fer_lightning.models import build
         ("cnn", {}, 1_278_631),
         ("cnn", {"pooling": "layer"}, 668_999),
         ("vit", {}, 807_431),
+        ("swin", {}, 719_077),
         # ViT-Tiny of "Patches vs Pixels"
         (
             "vit",
@@ -21,4 +23,4 @@ from fer_lightning.models import build
 )
 def test_parameter_count(name, arguments, count):
     model = build(name, **arguments)
-    assert sum(p.numel() for p in model.parameters()) == count
+    assert count_parameters(model) == count
