@@ -12,7 +12,7 @@ def brows(traits: Traits, au: Units, pose: Pose) -> Shapes:
     s = np.linspace(0, 1, 19)[None, None]  # nose → temple
     a = paired(au)
     t = spread(traits, 2)
-    x = t["eye_x"] - 4.6 + (10.9 + 0.5 * t["eye_width"] - 1.6) * s - 1.3 * a[4] * (1 - s)
+    x = t["eye_x"] - 4.3 + (8.7 + 0.5 * t["eye_width"]) * s - 1.3 * a[4] * (1 - s)
     y = t["eye_y"] - t["brow_gap"] - t["brow_slope"] * (s - 0.4)
     y = y - t["brow_arch"] * (np.sin(np.pi * s**1.25) - 0.4) * (1 - 0.5 * a[4])
     y = y - 3.5 * a[1] * (1 - s) ** 1.3 - 2.9 * a[2] * (0.2 + 0.8 * np.sin(0.62 * np.pi * s))

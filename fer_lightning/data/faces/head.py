@@ -51,6 +51,10 @@ def head(traits: Traits, au: Units, pose: Pose) -> Shapes:
     m = whole(au)
     around = circle(56)[None]
     face_x, face_y = outline(around, traits, au)
+    # the oval follows the head up to the brows and closes at the hairline
+    oval_y = np.where(
+        face_y < 0, -FOREHEAD * (1 - (1 - np.abs(face_y) / SKULL).clip(0) ** 1.5), face_y
+    )
 
     ring = circle(16)
     a = paired(au)
@@ -75,9 +79,7 @@ def head(traits: Traits, au: Units, pose: Pose) -> Shapes:
     cloth_y = np.array([[29.0, 22.5, 28.0, 28.0, 22.5, 29.0, 60.0, 60.0]])
     return {
         "face": pose.project(face_x, face_y, flat=True),
-        "face_region": pose.project(
-            face_x, np.maximum(face_y, FOREHEAD * face_y / SKULL), flat=True
-        ),
+        "face_region": pose.project(face_x, oval_y, flat=True),
         "ear": pose.project(ear_x, ear_y, flat=True),
         "ear_inner": pose.project(
             SIDE * (s["face_width"] + 0.6 + 1.0 * np.cos(ring)),
