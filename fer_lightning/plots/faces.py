@@ -51,7 +51,7 @@ def sheet(image_set: "ImageSet", per_class: int = 10, seed: int = 0) -> Figure:
     picture_height = picture_width * canvas.shape[0] / canvas.shape[1]
     figure = Figure(figsize=(picture_width + 0.8, picture_height + 0.45), layout="constrained")
     axes = figure.subplots()
-    _show(axes, canvas)
+    _show(axes, canvas, "nearest")
     axes.set_yticks([row * tall + (height - 1) / 2 for row in range(classes)], image_set.classes)
     axes.tick_params(length=0)
     axes.set_title(f"{image_set.name} · {image_set.fingerprint}", fontsize=9)
@@ -75,8 +75,8 @@ def region_figure(
     drawn = {name: colour for name, colour in COLOURS.items() if name in masks}
     figure = Figure(figsize=(7.0, 3.9), layout="constrained")
     plain, marked = figure.subplots(1, 2)
-    _show(plain, face)
-    _show(marked, face)
+    _show(plain, face, "bicubic")
+    _show(marked, face, "bicubic")
     for name, colour in drawn.items():
         mask = masks[name]
         if name != "face":  # the oval is an outline only, or it would tint all others
@@ -97,9 +97,9 @@ def region_figure(
     return figure
 
 
-def _show(axes: Axes, picture: NDArray[Any]) -> None:
-    """Show grey levels or colours as they are, smoothed, without a frame."""
-    axes.imshow(np.squeeze(picture), cmap="gray", interpolation="bicubic", vmin=0, vmax=255)
+def _show(axes: Axes, picture: NDArray[Any], interpolation: str) -> None:
+    """Show grey levels or colours from 0 to 255 as they are, without a frame."""
+    axes.imshow(np.squeeze(picture), cmap="gray", interpolation=interpolation, vmin=0, vmax=255)
     axes.set_xticks([])
     for spine in axes.spines.values():
         spine.set_visible(False)
