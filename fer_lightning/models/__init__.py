@@ -1,6 +1,6 @@
 """Plain `nn.Module` classifiers that all answer the questions of `VisionModel`."""
 
-from fer_lightning.models.base import NoAttentionError, VisionModel
+from fer_lightning.models.base import NoAttentionError, VisionModel, unwrap
 from fer_lightning.models.cnn import CNN
 from fer_lightning.models.registry import ENTRIES, MODELS, build, describe, name_of, rebuild
 from fer_lightning.models.swin import Swin
@@ -24,4 +24,5 @@ __all__ = [
     "read_weights",
     "rebuild",
     "strip_prefixes",
+    "unwrap",
 ]

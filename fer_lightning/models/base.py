@@ -97,26 +97,6 @@ class VisionModel(nn.Module, ABC):
         )
 
 
-def check_sizes(least: int = 1, **sizes: int) -> None:
-    """Refuse a size below the least sensible one.
-
-    >>> check_sizes(num_classes=0)
-    Traceback (most recent call last):
-    ...
-    fer_lightning.errors.UserError: expected num_classes of at least 1 but got 0
-    """
-    for name, size in sizes.items():
-        if size < least:
-            raise UserError(f"expected {name} of at least {least} but got {size}")
-
-
-def check_rates(**rates: float) -> None:
-    """Refuse a probability outside [0, 1)."""
-    for name, rate in rates.items():
-        if not 0 <= rate < 1:
-            raise UserError(f"expected {name} in [0, 1) but got {rate}")
-
-
 def unwrap(model: nn.Module) -> nn.Module:
     """Return the model inside torch.compile's wrapper, or the model itself."""
     return getattr(model, "_orig_mod", model)

@@ -7,7 +7,8 @@ import torch
 from torch import Tensor, nn
 
 from fer_lightning.errors import UserError
-from fer_lightning.models.base import VisionModel, check_rates, check_sizes
+from fer_lightning.models.base import VisionModel
+from fer_lightning.models.checks import check_rates, check_sizes
 
 KERNELS = (3, 3, 5, 3)  # of the four convolutions, "same" padding
 WIDTHS = {"stage": (32, 32, 64, 64), "layer": (32, 64, 128, 128)}
@@ -56,7 +57,8 @@ class CNN(VisionModel):
         if len(widths) != len(KERNELS):
             raise UserError(f"expected widths of {len(KERNELS)} convolutions but got {widths}")
         check_sizes(num_classes=num_classes, in_chans=in_chans, feature_width=feature_width)
-        check_sizes(widths=min(widths))
+        for width in widths:
+            check_sizes(widths=width)
         check_sizes(least=2 ** len(pooled_after), image_size=image_size)
         check_rates(dropout=dropout)
 

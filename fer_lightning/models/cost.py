@@ -36,13 +36,15 @@ def count_flops(model: VisionModel, batch: int = 1) -> int:
     modes = [(module, module.training) for module in model.modules()]
     try:
         model.eval()
+        counter = FlopCounterMode(display=False)  # cannot follow modules without gradients
         # the fused kernels would count as nothing
-        with torch.no_grad(), sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as count:
-            model.forward(images)
+        with torch.inference_mode(False), torch.enable_grad(), sdpa_kernel(SDPBackend.MATH):
+            with counter:
+                model.forward(images.clone())
     finally:
         for module, mode in modes:
             module.training = mode
-    return count.get_total_flops()
+    return counter.get_total_flops()
 
 
 def count_multiply_adds(model: VisionModel, batch: int = 1) -> int:

@@ -39,7 +39,7 @@ MOST_PARAMETERS = 2_000_000_000  # that a checkpoint may ask for
 MODELS: dict[str, type[VisionModel]] = {name: entry.model for name, entry in ENTRIES.items()}
 
 
-def build(name: str, **kwargs: Any) -> VisionModel:
+def build(name: str, /, **kwargs: Any) -> VisionModel:
     """Make a model by its name.
 
     Raises:
@@ -109,8 +109,14 @@ def rebuild(description: dict[str, Any]) -> VisionModel:
                 f"expected a description that fetches nothing but got {argument}="
                 f"{args[argument]!r:.80}; the checkpoint was not written by this program"
             )
-    with torch.device("meta"):  # takes no memory
-        size = sum(p.numel() for p in build(name, **args).parameters())
+    try:
+        with torch.device("meta"):  # takes no memory
+            size = sum(p.numel() for p in build(name, **args).parameters())
+    except (TypeError, RuntimeError, OverflowError) as error:
+        raise UserError(
+            f"expected arguments of model '{name}' but got {args!r:.80}, which cannot be built "
+            f"({error}); the checkpoint is damaged"
+        ) from error
     if size > MOST_PARAMETERS:
         raise UserError(
             f"expected a model of at most {MOST_PARAMETERS:,} parameters but the description asks "
@@ -119,15 +125,15 @@ def rebuild(description: dict[str, Any]) -> VisionModel:
     return build(name, **args)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Any, levels: int = 3) -> Any:
     """Return a copy of numbers, strings, None and lists, tuples and dicts of these; else raise."""
     match value:
         case None | bool() | int() | float() | str():
             return value
-        case list() | tuple():
-            return [_plain(v) for v in value]
-        case dict() if all(isinstance(key, str) for key in value):
-            return {key: _plain(v) for key, v in value.items()}
+        case list() | tuple() if levels:
+            return [_plain(v, levels - 1) for v in value]
+        case dict() if levels and all(isinstance(key, str) for key in value):
+            return {key: _plain(v, levels - 1) for key, v in value.items()}
     raise UserError(
         f"expected plain values as a model's arguments but got {type(value).__name__}; "
         "use numbers, strings and lists of them"

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from torch import Tensor, nn
 
 from fer_lightning.errors import UserError
-from fer_lightning.models.base import NoAttentionError, VisionModel, check_rates, check_sizes
+from fer_lightning.models.base import NoAttentionError, VisionModel
+from fer_lightning.models.checks import check_rates, check_sizes
 
 
 class Swin(VisionModel):
@@ -48,7 +49,8 @@ class Swin(VisionModel):
             raise UserError(
                 f"expected depths and heads of the same stages but got {depths} and {heads}"
             )
-        check_sizes(depths=min(depths), heads=min(heads))
+        for depth, count in zip(depths, heads, strict=True):
+            check_sizes(most=1000, depths=depth, heads=count)
         step = patch_size * 2 ** (len(depths) - 1)
         if image_size % step:
             raise UserError(

@@ -7,7 +7,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from fer_lightning.errors import UserError
-from fer_lightning.models.base import NoAttentionError, VisionModel, check_sizes
+from fer_lightning.models.base import NoAttentionError, VisionModel
+from fer_lightning.models.checks import check_sizes
 from fer_lightning.models.explicit import explicit_attention
 from fer_lightning.models.layout import find_layout
 from fer_lightning.models.timm_create import create_backbone, pretrained_config

@@ -21,10 +21,10 @@ def pretrained_config(name: str) -> Any:
     """
     import timm  # slow to import
 
-    if not timm.is_model(name):
+    if not isinstance(name, str) or not timm.is_model(name):
         raise UserError(
             f"expected the name of a timm backbone but got '{name}'; "
-            f"{_suggest(name, timm.list_models())}"
+            f"{_suggest(str(name), timm.list_models())}"
         )
     architecture, _, tag = name.partition(".")
     tags = [n.partition(".")[2] for n in timm.list_pretrained(f"{architecture}.*")]

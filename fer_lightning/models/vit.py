@@ -6,7 +6,8 @@ import torch
 from torch import Tensor, nn
 
 from fer_lightning.errors import UserError
-from fer_lightning.models.base import VisionModel, check_rates, check_sizes
+from fer_lightning.models.base import VisionModel
+from fer_lightning.models.checks import check_rates, check_sizes
 from fer_lightning.models.transformer import Block, PatchEmbed, init_linear, tokens_to_grid
 
 
@@ -49,7 +50,8 @@ class ViT(VisionModel):
     ) -> None:
         super().__init__()
         check_sizes(num_classes=num_classes, in_chans=in_chans, image_size=image_size)
-        check_sizes(patch_size=patch_size, dim=dim, depth=depth, heads=heads)
+        check_sizes(patch_size=patch_size, dim=dim, heads=heads)
+        check_sizes(most=1000, depth=depth)
         check_sizes(mlp_width=int(dim * mlp_ratio))
         check_rates(dropout=dropout, drop_path=drop_path)
         if image_size % patch_size:
