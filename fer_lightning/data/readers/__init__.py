@@ -109,9 +109,10 @@ def read(
         found = ferplus_votes.join(
             found, Path(ferplus), soft_labels=soft_labels, min_agreement=min_agreement
         )
-    others = [*location.others, *(other.where or "." for other in forms[1:])]
+    inside = [] if location.path.is_dir() else [other.where or "." for other in forms[1:]]
+    others = [*location.others, *inside]
     if others:
-        chosen = {"chosen": str(location.path / form.where), "also found": others[:10]}
+        chosen = {"chosen": str(tree.path / form.where), "also found": others[:10]}
         found = replace(found, notes={**chosen, **found.notes})
     return found
 

@@ -25,6 +25,7 @@ _DAMAGE: tuple[type[Exception], ...] = (
     NotImplementedError,  # zipfile: a feature of the format it does not know
     struct.error,
     OverflowError,
+    RecursionError,  # tarfile: a thousand extended headers in a row
 )
 
 

@@ -7,6 +7,7 @@ MAX_MEMBERS = 1_000_000  # files in an archive or folder; AffectNet has 450,000
 MAX_UNPACKED = 8 * GIB  # bytes an archive may unpack to
 MAX_RATIO = 100  # unpacked bytes per packed byte; JPEG is near 1, fer2013.csv near 4
 FREE_UNPACKED = 256 * MIB  # below this the ratio does not matter
+MAX_TAR_HEADER = MIB  # bytes of a tar member's extended header
 MAX_IMAGE_FILE = 64 * MIB  # bytes of one picture's file
 MAX_PIXELS = 50_000_000  # width x height of one picture
 MAX_IN_MEMORY = 16 * GIB  # bytes of all decoded pictures together

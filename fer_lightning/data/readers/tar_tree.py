@@ -13,6 +13,13 @@ from fer_lightning.data.readers.tree import Tree, is_image_name, is_junk
 
 GZIP_MAGIC = b"\x1f\x8b"
 _BLOCK = limits.MIB  # bytes read at once
+_HEADER_TYPES = (
+    tarfile.XHDTYPE,
+    tarfile.XGLTYPE,
+    tarfile.SOLARIS_XHDTYPE,
+    tarfile.GNUTYPE_LONGNAME,
+    tarfile.GNUTYPE_LONGLINK,
+)
 
 
 @contextmanager
@@ -25,6 +32,15 @@ def unpacked(path: Path) -> Iterator[BinaryIO]:
         size = path.stat().st_size
         limit = limits.unpacked_limit(size) if packed else size
         yield cast(BinaryIO, Bounded(file, limit, path))
+
+
+class _SmallHeaders(tarfile.TarInfo):
+    """Refuses long names and extended headers of many bytes, which tarfile takes into memory."""
+
+    def _proc_member(self, tar: tarfile.TarFile) -> tarfile.TarInfo:
+        if self.type in _HEADER_TYPES and self.size > limits.MAX_TAR_HEADER:
+            raise tarfile.ReadError(f"a header of {self.size:,} bytes")
+        return super()._proc_member(tar)  # type: ignore[misc]  # tarfile's hook for subclasses
 
 
 class TarTree(Tree):
@@ -74,7 +90,7 @@ class TarTree(Tree):
     def _stream(self) -> Iterator[tuple[tarfile.TarFile, tarfile.TarInfo]]:
         with (
             unpacked(self.path) as file,
-            tarfile.open(fileobj=file, mode="r|", bufsize=_BLOCK) as tar,
+            tarfile.open(fileobj=file, mode="r|", bufsize=_BLOCK, tarinfo=_SmallHeaders) as tar,
         ):
             for member in tar:
                 yield tar, member

@@ -5,15 +5,13 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator
 from contextlib import AbstractContextManager
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import BinaryIO, Self
 
 from fer_lightning.data.readers import limits
 from fer_lightning.errors import UserError
 
-IMAGE_SUFFIXES = frozenset(
-    (".jpg", ".jpeg", ".jpe", ".png", ".bmp", ".pgm", ".ppm", ".pnm", ".tif", ".tiff")
-)
+_PICTURES = (".jpg", ".jpeg", ".jpe", ".png", ".bmp", ".pgm", ".ppm", ".pnm", ".tif", ".tiff")
 _JUNK = frozenset(("__macosx", "thumbs.db", "desktop.ini"))
 
 
@@ -23,7 +21,7 @@ def is_image_name(name: str) -> bool:
     >>> is_image_name("train/sad/1.JPG"), is_image_name("fer2013.csv")
     (True, False)
     """
-    return PurePosixPath(name).suffix.lower() in IMAGE_SUFFIXES
+    return name.lower().endswith(_PICTURES)
 
 
 def is_junk(name: str) -> bool:
@@ -32,7 +30,9 @@ def is_junk(name: str) -> bool:
     >>> is_junk("__MACOSX/train/._1.jpg"), is_junk("a/.DS_Store"), is_junk("a/b.jpg")
     (True, True, False)
     """
-    return any(part.startswith(".") or part.lower() in _JUNK for part in name.split("/"))
+    return not name or any(
+        part.startswith(".") or part.lower() in _JUNK for part in name.split("/")
+    )
 
 
 def safe_name(name: str, where: Path) -> str:

@@ -26,9 +26,10 @@ class ZipTree(Tree):
         gate = Gate(path)
         for info in self._zip.infolist():
             kind = stat.S_IFMT(info.external_attr >> 16)  # 0 when packed on Windows
-            plain = info.is_dir() or kind in (0, stat.S_IFREG)
+            is_dir = info.filename.endswith("/")  # ZipInfo.is_dir fails on an empty name
+            plain = is_dir or kind in (0, stat.S_IFREG)
             name = gate.admit(info.filename, info.file_size, plain)
-            if not info.is_dir() and not is_junk(name):
+            if not is_dir and not is_junk(name):
                 self._infos[name] = _readable(info, path)
         self.members = {name: info.file_size for name, info in sorted(self._infos.items())}
 
