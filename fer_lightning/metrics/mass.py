@@ -1,0 +1,59 @@
+"""Mass ratio: the share of heat in a region over the share of the picture it covers."""
+
+from torch import Tensor
+
+from fer_lightning.metrics.maps import check_heat, check_masks, region_sums
+from fer_lightning.metrics.per_sample import PerSampleMetric
+from fer_lightning.metrics.summary import summarise_ratio
+
+
+def mass_ratio(heat: Tensor, mask: Tensor, per_image: bool = False) -> Tensor:
+    """Divide a region's share of the heat by its share of the area.
+
+    1 is what a uniform map scores. Unlike LFR it is bounded, by one over the area share, so no
+    single map can decide a mean.
+
+    Args:
+        heat: (B, H, W) finite and not negative.
+        mask: As for `local_focus_ratio`.
+        per_image: Read a mask of three dimensions as one per image.
+
+    Returns:
+        (B,) or, with a region axis, (B, R): float64 on the CPU, NaN for an all-zero map.
+
+    Raises:
+        UserError: As for `local_focus_ratio`.
+
+    >>> import torch
+    >>> heat = torch.tensor([[[3.0, 1.0, 0.0, 0.0]]])
+    >>> mass_ratio(heat, torch.tensor([[True, False, False, False]]))  # 3/4 of heat on 1/4 of area
+    tensor([3.], dtype=torch.float64)
+    """
+    heat = check_heat(heat)
+    sums = region_sums(heat, check_masks(mask, heat, per_image))
+    mass_share = sums.inside / (sums.inside + sums.outside)  # a zero map is 0 / 0
+    return mass_share / (sums.area / sums.pixels)
+
+
+class MassRatio(PerSampleMetric):
+    """`mass_ratio` over many batches; `compute` gives what `summarise_ratio` gives.
+
+    >>> import torch
+    >>> metric = MassRatio()
+    >>> metric.update(torch.tensor([[[3.0, 1.0]], [[0.0, 0.0]]]), torch.tensor([[True, False]]))
+    >>> result = metric.compute()
+    >>> result["mean"].item(), result["mean_zeros_in"].item()
+    (1.5, 0.75)
+    """
+
+    higher_is_better = True
+
+    def update(
+        self, heat: Tensor, mask: Tensor, ids: Tensor | None = None, per_image: bool = False
+    ) -> None:
+        """Add a batch; arguments as for `mass_ratio`, `ids` as for `PerSampleMetric.add`."""
+        self.add(mass_ratio(heat, mask, per_image), ids)
+
+    def summary(self, values: Tensor) -> dict[str, Tensor]:
+        """Describe the ratios under both conventions for zero maps."""
+        return summarise_ratio(values)
