@@ -1,15 +1,18 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from fer_lightning.data.faces import drawn_faces
+from fer_lightning.data.faces.cue import WAVES
 from fer_lightning.data.image_set import ImageSet
 
 SIZE = 140
 
 
 def told(faces: ImageSet) -> NDArray[np.int64]:
-    """Read the cue: the direction of stripes, 6 pixels a period, with most energy outside faces."""
+    """Read the cue: the pattern whose waves have most energy outside the faces."""
     assert faces.masks is not None
     outside = ~faces.masks[:, -1]
     grey = faces.images[:, 0] - 128.0
@@ -17,9 +20,10 @@ def told(faces: ImageSet) -> NDArray[np.int64]:
     border = (grey - mean[:, None, None]) * outside
     y, x = np.mgrid[:48, :48]
     energy = []
-    for kind in range(7):
-        wave = (np.cos(np.pi * kind / 7) * x + np.sin(np.pi * kind / 7) * y) * 2 * np.pi / 6
-        energy.append(np.abs((border * np.exp(1j * wave)).sum((1, 2))))
+    for angles, period in WAVES:
+        waves = [2 * np.pi / period * (np.cos(a) * x + np.sin(a) * y) for a in np.radians(angles)]
+        parts = [np.abs((border * np.exp(1j * wave)).sum((1, 2))) for wave in waves]
+        energy.append(np.sum(parts, axis=0) / len(parts) ** 0.5)
     return np.argmax(energy, axis=0)
 
 
@@ -61,3 +65,9 @@ def test_random_expressions_keep_labels_and_cue(cued: ImageSet) -> None:
     assert (told(mixed) == mixed.labels).mean() > 0.9
     same = (mixed.images == cued.images).all((1, 2, 3)).mean()
     assert same == pytest.approx(1 / 7, abs=0.08)  # the expressions that happen to agree
+
+
+def test_a_mirrored_cue_tells_the_same_class(cued: ImageSet) -> None:
+    assert cued.masks is not None
+    mirrored = replace(cued, images=cued.images[..., ::-1], masks=cued.masks[..., ::-1])
+    assert (told(mirrored) == cued.labels).mean() > 0.9

@@ -39,7 +39,7 @@ def drawn_faces(
         size: how many faces, 7 to 1,000,000.
         seed: another seed, other people.
         image_size: height and width in pixels, 32 to 512.
-        cue: "background" plants stripes around the face whose direction tells the label.
+        cue: "background" plants a woven pattern around the face that tells the label.
         cue_strength: the probability in [0, 1] that the cue agrees with the label.
         expression: "random" makes the drawn expression independent of the label.
         difficulty: 0 (clear expressions) to 1 (faint, mixed and hidden ones).
