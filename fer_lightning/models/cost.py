@@ -36,11 +36,13 @@ def count_flops(model: VisionModel, batch: int = 1) -> int:
     modes = [(module, module.training) for module in model.modules()]
     try:
         model.eval()
-        counter = FlopCounterMode(display=False)  # cannot follow modules without gradients
-        # the fused kernels would count as nothing
-        with torch.inference_mode(False), torch.enable_grad(), sdpa_kernel(SDPBackend.MATH):
-            with counter:
-                model.forward(images.clone())
+        with (
+            torch.inference_mode(False),
+            torch.enable_grad(),  # the counter cannot follow all modules without
+            sdpa_kernel(SDPBackend.MATH),  # the fused kernels would count as nothing
+            FlopCounterMode(display=False) as counter,
+        ):
+            model.forward(images.clone())
     finally:
         for module, mode in modes:
             module.training = mode

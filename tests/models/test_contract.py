@@ -57,18 +57,19 @@ def case(request):
 
 
 @pytest.fixture(scope="module")
-def prototype(case):
+def model(case):
     name, arguments, _, _ = case
     torch.manual_seed(0)
     return build(name, **arguments).eval()
 
 
 @pytest.fixture
-def model(prototype):
-    return copy.deepcopy(prototype)
+def own(model):
+    """A copy for tests that change it."""
+    return copy.deepcopy(model)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def images(model):
     size, chans = model.init_args["image_size"], model.init_args["in_chans"]
     return torch.rand(2, chans, size, size, generator=torch.Generator().manual_seed(1))
@@ -117,12 +118,12 @@ def test_one_image_does_not_change_another(model, images):
     assert torch.allclose(together, alone, atol=1e-5)
 
 
-def test_every_parameter_gets_a_gradient(model, images):
-    wake_zeros(model)  # resnet18 starts with the last norm of each branch at zero
-    model.train()
+def test_every_parameter_gets_a_gradient(own, images):
+    wake_zeros(own)  # resnet18 starts with the last norm of each branch at zero
+    own.train()
     labels = torch.tensor([0, 1])
-    nn.functional.cross_entropy(model(images), labels).backward()
-    dead = [n for n, p in model.named_parameters() if p.grad is None or not p.grad.any()]
+    nn.functional.cross_entropy(own(images), labels).backward()
+    dead = [n for n, p in own.named_parameters() if p.grad is None or not p.grad.any()]
     assert dead == []
 
 
@@ -146,17 +147,17 @@ def centre_of_change(model, images, rows, columns):
     return torch.stack([row, (change.sum(0) * torch.arange(w) / w).sum()])
 
 
-def test_grid_has_each_place_where_the_image_has_it(model, images):
+def test_grid_has_each_place_where_the_image_has_it(own, images):
     """What moves down in the image moves down in the grid, and what moves right, right."""
     with torch.no_grad():
-        model.train()(torch.rand(16, *images.shape[1:]))  # BatchNorm meets usual activations
-        model.eval()
+        own.train()(torch.rand(16, *images.shape[1:]))  # BatchNorm meets usual activations
+        own.eval()
     third, everything = images.shape[-1] // 3, slice(None)
     start, end = slice(0, third), slice(-third, None)
-    down = centre_of_change(model, images, end, everything)
-    down -= centre_of_change(model, images, start, everything)
-    right = centre_of_change(model, images, everything, end)
-    right -= centre_of_change(model, images, everything, start)
+    down = centre_of_change(own, images, end, everything)
+    down -= centre_of_change(own, images, start, everything)
+    right = centre_of_change(own, images, everything, end)
+    right -= centre_of_change(own, images, everything, start)
     assert down[0] > 3 * down[1].abs()
     assert right[1] > 3 * right[0].abs()
 
@@ -191,22 +192,22 @@ def test_positions_lie_on_the_grid(case, model):
             _ = model.positions
 
 
-def test_asking_leaves_the_model_as_it_was(model, images):
-    model.train()
-    model.head.eval()  # an unusual mixture of modes must come back
-    state = {key: value.clone() for key, value in model.state_dict().items()}
-    modes = [module.training for module in model.modules()]
-    fused = [getattr(module, "fused_attn", None) for module in model.modules()]
-    count_flops(model)
-    _ = model.cam_layer
-    if hasattr(model, "layout") and model.layout.kind == "NLC":
-        model.attention_maps(images)
+def test_asking_leaves_the_model_as_it_was(own, images):
+    own.train()
+    own.head.eval()  # an unusual mixture of modes must come back
+    state = {key: value.clone() for key, value in own.state_dict().items()}
+    modes = [module.training for module in own.modules()]
+    fused = [getattr(module, "fused_attn", None) for module in own.modules()]
+    count_flops(own)
+    _ = own.cam_layer
+    if hasattr(own, "layout") and own.layout.kind == "NLC":
+        own.attention_maps(images)
         with pytest.raises(RuntimeError):
-            model.attention_maps(images.repeat(1, 2, 1, 1))  # too many channels: dies inside
-    assert hooks(model) == 0
-    assert [module.training for module in model.modules()] == modes
-    assert [getattr(module, "fused_attn", None) for module in model.modules()] == fused
-    assert all(torch.equal(value, state[key]) for key, value in model.state_dict().items())
+            own.attention_maps(images.repeat(1, 2, 1, 1))  # too many channels: dies inside
+    assert hooks(own) == 0
+    assert [module.training for module in own.modules()] == modes
+    assert [getattr(module, "fused_attn", None) for module in own.modules()] == fused
+    assert all(torch.equal(value, state[key]) for key, value in own.state_dict().items())
 
 
 def test_copies_keep_arguments_and_outputs(model, images):
@@ -222,10 +223,10 @@ def test_description_rebuilds_the_model(model, images):
     assert torch.allclose(twin(images), model(images), atol=1e-6)
 
 
-def test_loading_keeps_the_memory_format(model):
-    before = [p.stride() for p in model.parameters()]
-    model.load_state_dict({k: v.contiguous().clone() for k, v in model.state_dict().items()})
-    assert [p.stride() for p in model.parameters()] == before
+def test_loading_keeps_the_memory_format(own):
+    before = [p.stride() for p in own.parameters()]
+    own.load_state_dict({k: v.contiguous().clone() for k, v in own.state_dict().items()})
+    assert [p.stride() for p in own.parameters()] == before
 
 
 def test_fused_and_plain_attention_agree(model, images):

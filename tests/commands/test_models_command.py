@@ -1,0 +1,25 @@
+"""``fer-lightning models``."""
+
+import pytest
+
+from fer_lightning.commands.models import main
+
+
+def test_lists_every_model(capsys):
+    assert main([]) == 0
+    out = capsys.readouterr().out
+    for word in ("cnn", "1,278,631", "vit", "807,431", "swin", "719,077", "timm", "vit.yaml"):
+        assert word in out
+    assert "147.6" in out  # MFLOPs of the CNN
+
+
+def test_other_images(capsys):
+    assert main(["--image-size", "32", "--in-chans", "3", "--num-classes", "10"]) == 0
+    out = capsys.readouterr().out
+    assert "32x32x3, 10 classes" in out
+    assert "divisible" in out  # ViT's patches of 6 pixels do not fit: its row says so
+
+
+def test_bad_option():
+    with pytest.raises(SystemExit, match="2"):
+        main(["--image-size", "large"])

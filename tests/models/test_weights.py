@@ -1,0 +1,103 @@
+"""Files of weights, the good and the bad."""
+
+import pickle
+
+import pytest
+import torch
+from safetensors.torch import save_file
+from torch import nn
+
+from fer_lightning.errors import UserError
+from fer_lightning.models import CNN, ViT, load_weights, read_weights, strip_prefixes
+
+
+class Evil:
+    """Writes a file when unpickled."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return (open, (str(self.path), "w"))
+
+
+@pytest.fixture
+def state():
+    return nn.Linear(3, 2).state_dict()
+
+
+def test_both_formats(tmp_path, state):
+    torch.save(state, tmp_path / "a.pt")
+    save_file(state, tmp_path / "a.safetensors")
+    for name in ("a.pt", "a.safetensors"):
+        read = read_weights(tmp_path / name)
+        assert read.keys() == state.keys()
+        assert all(torch.equal(read[key], state[key]) for key in state)
+
+
+@pytest.mark.parametrize("writer", ["torch", "pickle"])
+def test_no_code_is_executed(tmp_path, writer):
+    trap, path = tmp_path / "trap", tmp_path / "evil.pt"
+    if writer == "torch":
+        torch.save({"state_dict": Evil(trap)}, path)
+    else:
+        path.write_bytes(pickle.dumps({"state_dict": Evil(trap)}, protocol=2))
+    with pytest.raises(UserError, match="could execute code"):
+        read_weights(path)
+    assert not trap.exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.pt", b"", "damaged"),
+        ("a.pt", b"PK\x03\x04 cut off", "damaged"),
+        ("a.pt", b"version https://git-lfs.github.com/spec/v1\n", "no torch checkpoint|damaged"),
+        ("a.safetensors", b"", "expected a safetensors file"),
+        ("a.safetensors", b"\xff" * 64, "expected a safetensors file"),
+    ],
+)
+def test_damaged_files(tmp_path, name, content, message):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(UserError, match=message):
+        read_weights(tmp_path / name)
+
+
+def test_truncated_checkpoint(tmp_path):
+    torch.save(CNN(feature_width=8).state_dict(), tmp_path / "a.pt")
+    whole = (tmp_path / "a.pt").read_bytes()
+    (tmp_path / "a.pt").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(UserError, match="damaged"):
+        read_weights(tmp_path / "a.pt")
+
+
+@pytest.mark.parametrize("content", [[1, 2], {}, {"a": 3}, {1: torch.zeros(1)}, torch.zeros(2)])
+def test_no_named_weights(tmp_path, content):
+    torch.save(content, tmp_path / "a.pt")
+    with pytest.raises(UserError, match="expected named weights"):
+        read_weights(tmp_path / "a.pt")
+
+
+def test_missing_file_and_folder(tmp_path):
+    for path in (tmp_path / "none.pt", tmp_path):
+        with pytest.raises(UserError, match="there is none at"):
+            read_weights(path)
+
+
+def test_prefixes():
+    value = torch.zeros(1)
+    assert strip_prefixes({"module._orig_mod.a": value, "module.b": value}).keys() == {"a", "b"}
+    assert strip_prefixes({"stem._orig_mod.a": value}).keys() == {"stem.a"}
+    # a part of the model that is really called so stays
+    assert strip_prefixes({"module.a": value, "b": value}).keys() == {"module.a", "b"}
+    assert strip_prefixes({}) == {}
+
+
+def test_weights_of_another_model():
+    model = ViT(depth=1)
+    before = model.head.weight.clone()
+    with pytest.raises(UserError, match=r"weights of ViT but x\.ckpt differs: \d+ missing \(cls"):
+        load_weights(model, CNN().state_dict(), "x.ckpt")
+    with pytest.raises(UserError, match=r"2 of another shape \(head\.weight: \[9, 128\], not \[7"):
+        load_weights(model, ViT(num_classes=9, depth=1).state_dict(), "x.ckpt")
+    assert torch.equal(model.head.weight, before)
