@@ -1,0 +1,145 @@
+"""Data sets parsed once: kept as .npy files and opened memory-mapped the next time."""
+
+import inspect
+import json
+import os
+import warnings
+from hashlib import sha256
+from os import PathLike
+from pathlib import Path
+from typing import Unpack
+
+from fer_lightning.data.cache_entry import (
+    DamagedError,
+    open_entry,
+    remove_entry,
+    remove_outdated,
+    write_entry,
+)
+from fer_lightning.data.image_set import ImageSet
+from fer_lightning.data.readers import ReadOptions, read
+from fer_lightning.data.readers.locate import locate
+from fer_lightning.data.readers.tree import FolderTree
+
+READER_VERSION = 1  # raise it when the readers give another result for the same file
+FOLDER = ".fer_lightning_cache"
+_DEFAULTS = {
+    name: option.default
+    for name, option in inspect.signature(read).parameters.items()
+    if option.kind is option.KEYWORD_ONLY
+}
+
+
+def load(
+    path: str | PathLike[str],
+    cache_dir: str | PathLike[str] | None = None,
+    **options: Unpack[ReadOptions],
+) -> ImageSet:
+    r"""Read a data set, or open what an earlier call has kept of it.
+
+    An entry belongs to one source as it is now (path, size, time of change; for a folder those of
+    every file) read with these options; a changed source is read again and its old entry removed.
+    A damaged entry is noticed, told in a warning and made anew. Where nothing can be written the
+    data set is read without a cache, with a warning.
+
+    Args:
+        path: file or folder, as for `read`.
+        cache_dir: folder to keep entries in; by default ``.fer_lightning_cache`` beside the
+            source or, where that cannot be written, the user's cache folder.
+        options: the options of `read`.
+
+    Returns:
+        The data set, its arrays memory-mapped read-only and its fingerprint known, unless it could
+        not be kept.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     row = " ".join(["7"] * 2304)
+    ...     _ = Path(folder, "faces.csv").write_text(f"emotion,pixels\n3,{row}\n")
+    ...     first, second = load(folder), load(folder)
+    >>> first.fingerprint == second.fingerprint, type(second.images).__name__
+    (True, 'memmap')
+    """
+    source = locate(Path(path), options.get("kind", "auto")).path.resolve()
+    wanted = _readable({**_DEFAULTS, **options})
+    state = _state(source, options)
+    name = f"{_digest(str(source), wanted)}-{_digest(state, READER_VERSION)}"
+    roots = _default_roots(source) if cache_dir is None else [Path(cache_dir)]
+    for root in roots:
+        kept = _open_or_remove(root / name)
+        if kept is not None:
+            return kept
+    found = read(path, **options)
+    if _state(source, options) != state:  # changed while it was read
+        return found
+    return _keep(found, roots, name, str(source))
+
+
+def _open_or_remove(entry: Path) -> ImageSet | None:
+    try:
+        return open_entry(entry)
+    except DamagedError as damage:
+        warnings.warn(
+            f"the cache in {entry} is damaged and will be made anew ({damage})", stacklevel=3
+        )
+        remove_entry(entry)
+        return None
+
+
+def _keep(found: ImageSet, roots: list[Path], name: str, source: str) -> ImageSet:
+    reasons = []
+    for root in roots:
+        try:
+            write_entry(root, name, found, source)
+            remove_outdated(root, name)
+        except OSError as error:  # not writable, or the disk is full
+            reasons.append(f"{root}: {error.strerror or error}")
+            continue
+        return _open_or_remove(root / name) or found
+    warnings.warn(
+        f"the data set could not be cached ({'; '.join(reasons)}) and will be read anew each "
+        "time; set cache_dir to a folder that can be written",
+        stacklevel=3,
+    )
+    return found
+
+
+def _default_roots(source: Path) -> list[Path]:
+    """Return where to keep entries: beside the source, then the user's cache folder."""
+    roots = [source.parent / FOLDER]
+    try:
+        base = os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()
+    except RuntimeError:  # no home folder
+        return roots
+    return [*roots, Path(base, "fer_lightning")]
+
+
+def _state(source: Path, options: ReadOptions) -> list[object]:
+    """Return what changes when the source or the votes do."""
+    votes = options.get("ferplus")
+    return [_file_state(source), None if votes is None else _file_state(Path(votes))]
+
+
+def _file_state(path: Path) -> object:
+    if path.is_dir():
+        tree = FolderTree(path)
+        return [list(tree.members.items()), list(tree.modified.values())]
+    if not path.exists():  # the reader will say so
+        return None
+    status = path.stat()
+    return [status.st_size, status.st_mtime_ns]
+
+
+def _readable(options: dict[str, object]) -> object:
+    """Return options as JSON knows them; a path to votes counts as the file it leads to."""
+    votes = options["ferplus"]
+    names = options["class_names"]
+    return {
+        **options,
+        "ferplus": None if votes is None else str(Path(str(votes)).resolve()),
+        "class_names": dict(names) if names else None,  # type: ignore[call-overload]
+    }
+
+
+def _digest(*parts: object) -> str:
+    return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
