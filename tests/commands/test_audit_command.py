@@ -1,0 +1,40 @@
+import json
+
+import numpy as np
+import pytest
+
+from fer_lightning.cli import main
+
+ROW = " ".join(map(str, np.arange(2304) % 256))
+
+
+@pytest.fixture
+def source(tmp_path):
+    path = tmp_path / "fer2013.csv"
+    lines = [f"{label},{ROW},{usage}" for label, usage in [(0, "Training"), (1, "PrivateTest")]]
+    path.write_text("\n".join(["emotion,pixels,Usage", *lines]))
+    return path
+
+
+def test_prints_tables_and_writes_json(source, tmp_path, capsys):
+    out = tmp_path / "audit.json"
+    assert main(["audit", str(source), "--json", str(out)]) == 0
+    assert "PrivateTest with a twin in Training" in capsys.readouterr().out
+    content = json.loads(out.read_text())
+    assert content["twins_in_training"] == {"PrivateTest": 1}
+    assert content["contradicting_groups"] == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "out", "message"),
+    [
+        ("missing.csv", "a.json", "there is nothing"),
+        ("fer2013.csv", "missing/a.json", "make it first"),
+        ("fer2013.csv", ".", "expected to write"),
+    ],
+)
+def test_mistakes_are_one_sentence(source, tmp_path, capsys, path, out, message):
+    assert main(["audit", str(tmp_path / path), "--json", str(tmp_path / out)]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("error: expected")
+    assert message in error
