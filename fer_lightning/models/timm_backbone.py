@@ -63,8 +63,10 @@ class Timm(VisionModel):
                 f"weights of {name} but got {in_chans}; set preprocess to false"
             )
         self.preprocess = preprocess
-        self.input_size = input_size or (config.input_size[-1] if preprocess else image_size)
-        check_sizes(input_size=self.input_size)
+        if input_size is None:
+            input_size = config.input_size[-1] if preprocess else image_size
+        check_sizes(input_size=input_size)
+        self.input_size = input_size
         self.interpolation = "bilinear" if config.interpolation == "bilinear" else "bicubic"
         channels = config.input_size[0] if preprocess else in_chans
         self.backbone = create_backbone(name, channels, self.input_size, pretrained, weights)

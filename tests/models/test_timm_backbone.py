@@ -139,7 +139,7 @@ def test_no_published_weights():
         ({"name": "test_vit", "image_size": 50}, "input_size divisible by 16"),
         ({"name": "inception_v3", "image_size": 16}, "larger input_size"),
         ({"preprocess": True, "in_chans": 4}, "1 or 3 channels"),
-        ({"input_size": -1}, "input_size of at least 1"),
+        ({"input_size": 0}, "input_size of at least 1"),
         ({"num_classes": 0}, "num_classes of at least 1"),
     ],
 )
