@@ -189,6 +189,13 @@ def test_pictures_without_class_folders(tmp_path):
         read(tmp_path)
 
 
+def test_pictures_that_were_not_read_are_counted(tmp_path):
+    extra = {"unlabelled/1.png": encode(faces(1)[0]), "test/2.png": encode(faces(1)[0])}
+    found = read(write_folder(tmp_path, fer_members() | extra))
+    assert len(found) == 14
+    assert found.notes["pictures without a label, not read"] == 2
+
+
 def test_pictures_directly_in_test_have_no_class():
     names = ["train/a/1.png", "train/b/2.png", "test/3.png", "4.png"]
     [layout] = find_layouts(names)

@@ -64,6 +64,14 @@ def test_kind_folder_passes_over_a_csv(tmp_path):
         read(tmp_path / "fer2013.csv", kind="folder")
 
 
+@pytest.mark.parametrize(
+    ("path", "message"), [("/dev/null", "is neither"), ("x" * 5000, "something readable")]
+)
+def test_paths_that_are_no_files(path, message):
+    with pytest.raises(UserError, match=message):
+        read(path)
+
+
 @pytest.mark.parametrize("name", ["missing", "empty"])
 def test_no_fer2013_where_there_is_nothing(tmp_path, name):
     (tmp_path / "empty").mkdir()

@@ -16,7 +16,7 @@ from fer_lightning.data.readers.layout import Layout
 from fer_lightning.data.readers.listfile import Listing
 from fer_lightning.data.readers.official import fer2013_name
 from fer_lightning.data.readers.pictures import Pictures, conform, read_pictures
-from fer_lightning.data.readers.tree import Tree
+from fer_lightning.data.readers.tree import Tree, is_image_name
 from fer_lightning.data.readers.usage_names import official_usage
 
 
@@ -60,6 +60,9 @@ def from_pictures(
     kept_labels = numbers[found.kept]
     kept_usage = np.array(pictures.usage, np.int8)[found.kept]
     notes: dict[str, object] = {}
+    unused = sum(map(is_image_name, tree.members)) - len(names)
+    if unused:
+        notes["pictures without a label, not read"] = unused
     if found.damaged:
         notes["damaged pictures, left out"] = len(found.damaged)
         notes["the first of them"] = [_printable(name) for name in found.damaged[:10]]

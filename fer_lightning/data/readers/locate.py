@@ -17,7 +17,7 @@ from fer_lightning.data.readers.detect import (
     nothing_found,
 )
 from fer_lightning.data.readers.listfile import is_list
-from fer_lightning.data.readers.tree import FolderTree, Tree
+from fer_lightning.data.readers.tree import FolderTree, Tree, unreadable
 from fer_lightning.errors import UserError
 
 
@@ -38,12 +38,18 @@ def locate(path: Path, kind: Kind = "auto") -> Location:
     Traceback (most recent call last):
     fer_lightning.data.readers.detect.NothingFoundError: expected a data set at no/such/folder, ...
     """
-    if not path.exists():
+    try:
+        is_there, is_file, is_dir = path.exists(), path.is_file(), path.is_dir()
+    except OSError as error:
+        raise unreadable(path, error) from None
+    if not is_there:
         raise NothingFoundError(
             f"expected a data set at {path}, but there is nothing; check the path's spelling"
         )
-    if not path.is_dir():
+    if is_file:
         return Location(path, ())
+    if not is_dir:
+        raise UserError(f"expected a file or folder, but {path} is neither; name another path")
     tree = FolderTree(path)
     found = [(form.rank, _place(path, form)) for form in find_forms(tree, kind)]
     archives = [path / name for name in find_archives(tree)]
