@@ -13,11 +13,11 @@ from fer_lightning.data.splits import Rows
 
 
 class Batch(NamedTuple):
-    """Images with what is known of them; `index` is each image's row in the `ImageSet`."""
+    """Images with what is known of them; `row` is each image's place in the `ImageSet`."""
 
     image: Tensor  # (B, C, H, W), uint8 from the loader, float in [0, 1] for the model
     label: Tensor  # (B,) int64
-    index: Tensor  # (B,) int64
+    row: Tensor  # (B,) int64
     soft: Tensor | None = None  # (B, K) float32 label distributions
 
 
@@ -27,18 +27,18 @@ class Part(Dataset[Batch]):
     >>> from fer_lightning.data.faces import drawn_faces
     >>> part = Part(drawn_faces(20, with_masks=False), np.array([3, 5, 8]))
     >>> batch = part.__getitems__([2, 0])
-    >>> batch.image.shape, batch.index.tolist()
+    >>> batch.image.shape, batch.row.tolist()
     (torch.Size([2, 1, 48, 48]), [8, 3])
     """
 
     def __init__(self, data: ImageSet, rows: Rows) -> None:
         self.image = torch.from_numpy(data.images[rows])
         self.label = torch.from_numpy(data.labels[rows])
-        self.index = torch.from_numpy(rows)
+        self.row = torch.from_numpy(rows)
         self.soft = None if data.soft is None else torch.from_numpy(data.soft[rows])
 
     def __len__(self) -> int:
-        return len(self.index)
+        return len(self.row)
 
     def __getitem__(self, place: int) -> Batch:
         return self.__getitems__([place])
@@ -46,7 +46,7 @@ class Part(Dataset[Batch]):
     def __getitems__(self, places: list[int]) -> Batch:
         at = torch.tensor(places)
         soft = None if self.soft is None else self.soft[at]
-        return Batch(self.image[at], self.label[at], self.index[at], soft)
+        return Batch(self.image[at], self.label[at], self.row[at], soft)
 
 
 class TrainBatches(Sampler[list[int]]):

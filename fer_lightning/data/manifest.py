@@ -3,6 +3,7 @@
 import json
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -42,7 +43,9 @@ def read_manifest(path: Path, data: ImageSet) -> Split:
     try:
         content = json.loads(path.read_text())
         parts = {part: np.asarray(content[part], dtype=np.int64) for part in PARTS}
-        known = {name: content[name] for name in ("fingerprint", "protocol", "duplicates", "seed")}
+        known: dict[str, Any] = {
+            name: content[name] for name in ("fingerprint", "protocol", "duplicates", "seed")
+        }
     except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
         raise UserError(
             f"expected a split manifest (split.json) but could not read {path}: {error}"
@@ -59,6 +62,5 @@ def read_manifest(path: Path, data: ImageSet) -> Split:
         raise UserError(f"expected rows below {len(data)} but {path} names others")
     if any(len(part) == 0 for part in parts.values()):
         raise UserError(f"expected images in train, val and test but {path} leaves one empty")
-    return Split(
-        **parts, **known, counts=content.get("counts", {}), notes=tuple(content.get("notes", ()))
-    )
+    known |= {"counts": content.get("counts", {}), "notes": tuple(content.get("notes", ()))}
+    return Split(**(known | parts))

@@ -107,7 +107,11 @@ def region_sums(heat: Tensor, masks: Masks) -> RegionSums:
     inside_of = masks.pixels.flatten(2).numpy()  # (B or 1, R, P)
     both = np.concatenate([inside_of, ~inside_of], axis=1)  # (B or 1, 2R, P)
     if len(both) < len(flat):  # shared by all images
-        sums = flat @ both[0].T.astype(flat.dtype)
+        weights = both[0].astype(flat.dtype)
+        if len(weights) == 2:  # two matrix-vector products take half the time of one thin product
+            sums = np.stack([flat @ row for row in weights], axis=1)
+        else:
+            sums = flat @ weights.T
     else:
         # Buffered by numpy: no copy of all masks as floats, which would be gigabytes.
         sums = np.einsum("bp,brp->br", flat, both, dtype=np.float64)

@@ -66,5 +66,5 @@ def test_each_image_gets_its_own_and_the_generator_decides():
 
 @pytest.mark.parametrize("options", [{"flip": 1.5}, {"rotation": -1}, {"translation": 2}])
 def test_impossible_parameters(options):
-    with pytest.raises(UserError, match="expected (flip|rotation|translation) between 0 and"):
+    with pytest.raises(UserError, match=r"expected (flip|rotation|translation) between 0 and"):
         Augmentation(**options)

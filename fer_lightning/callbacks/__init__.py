@@ -1,0 +1,1 @@
+"""When to look: what happens around training, epoch by epoch."""

@@ -1,0 +1,85 @@
+"""The command line: ``python -m fer_lightning.cli COMMAND ...`` or ``fer-lightning COMMAND ...``.
+
+Nothing heavy is imported before the command is known, so that help answers at once.
+"""
+
+import sys
+from collections.abc import Callable
+from importlib import import_module
+
+from fer_lightning import __version__
+from fer_lightning.errors import UserError, nearest
+
+TRAINING = "fer_lightning.commands.train"
+COMMANDS = {
+    "fit": (TRAINING, "train a model, then test its best checkpoint"),
+    "validate": (TRAINING, "measure a checkpoint on the validation images"),
+    "test": (TRAINING, "measure a checkpoint on the test images"),
+    "predict": (TRAINING, "write class probabilities for images"),
+    "audit": ("fer_lightning.commands.audit", "count classes, copies, leaks and blank images"),
+    "models": ("fer_lightning.commands.models", "list the models with parameters and cost"),
+    "faces": ("fer_lightning.commands.faces", "save a sheet of drawn faces as a picture"),
+}
+INTERRUPTED = 130  # exit code of a program ended by Ctrl-C
+
+
+def help_text() -> str:
+    """Name every command in one line.
+
+    >>> "audit" in help_text()
+    True
+    """
+    lines = [f"  {name:<10} {what}" for name, (_, what) in COMMANDS.items()]
+    return "\n".join(
+        [
+            f"fer-lightning {__version__}: why one vision architecture beats another on faces",
+            "",
+            "usage: fer-lightning COMMAND [options]   (or python -m fer_lightning.cli COMMAND ...)",
+            "",
+            *lines,
+            "",
+            "example: fer-lightning fit --config configs/vit.yaml --data.fraction=0.3",
+            "details: fer-lightning COMMAND --help",
+        ]
+    )
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run one command and return its exit code; a user's mistake is one sentence and code 2."""
+    argv = sys.argv[1:] if argv is None else argv
+    if not argv or argv[0] in ("-h", "--help", "help"):
+        print(help_text())
+        return 0
+    if argv[0] in ("-V", "--version"):
+        print(__version__)
+        return 0
+    try:
+        return _command(argv[0])(argv)
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return INTERRUPTED
+
+
+def _command(name: str) -> Callable[[list[str]], int]:
+    """Import the module of a command and return its entry point, which takes the whole argv."""
+    if name not in COMMANDS:
+        raise UserError(f"expected a command but got '{name}'; {nearest(name, COMMANDS)}")
+    try:
+        module = import_module(COMMANDS[name][0])
+    except RuntimeError as error:
+        if "torchvision::nms" in str(error):
+            raise UserError(
+                "expected torch and torchvision of the same build but torchvision does not load on "
+                "this torch; install both together: pip install --force-reinstall torch torchvision"
+            ) from error
+        raise
+    return module.main if name in _TAKES_WHOLE else lambda argv: module.main(argv[1:])
+
+
+_TAKES_WHOLE = {name for name, (module, _) in COMMANDS.items() if module == TRAINING}
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,255 @@
+"""LightningCLI with a run folder: one configuration in, one complete folder out."""
+
+import errno
+import json
+import secrets
+import shlex
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import lightning as L
+import yaml
+from lightning.pytorch.callbacks import ModelCheckpoint
+from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
+from lightning.pytorch.utilities import rank_zero_only
+from rich.console import Console
+
+from fer_lightning import keys
+from fer_lightning.callbacks.early_stopping import FairEarlyStopping
+from fer_lightning.callbacks.epoch_seed import EpochSeed
+from fer_lightning.callbacks.progress import Progress
+from fer_lightning.callbacks.recorder import Recorder
+from fer_lightning.commands.arguments import with_class_paths
+from fer_lightning.errors import UserError
+from fer_lightning.keys import Stage, key
+from fer_lightning.lit.checkpoint import check_description, read_checkpoint
+from fer_lightning.tracking.metrics_csv import MetricsCSV
+from fer_lightning.tracking.rank import is_rank_zero
+from fer_lightning.tracking.run_folder import RunFolder, atomic, new_run_folder, unfinished_run
+from fer_lightning.tracking.summary import summary_table
+from fer_lightning.tracking.wandb import Wandb, WandbTracker
+
+DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+INTERRUPTED, TERMINATED = 130, 143  # exit codes after Ctrl-C and SIGTERM
+LINKED = ("num_classes", "in_chans", "image_size")  # what the model takes from the data
+
+
+class TrainingCLI(LightningCLI):
+    """``fit``, ``validate``, ``test`` and ``predict``."""
+
+    def parse_arguments(self, parser: LightningArgumentParser, args: Any) -> None:
+        """Parse, with short names of models written out."""
+        self.config = parser.parse_args(with_class_paths(args))
+
+    def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
+        """Add what a run needs beside trainer, model and data."""
+        parser.add_lightning_class_args(FairEarlyStopping, "early_stopping")
+        parser.add_class_arguments(Wandb, "wandb")
+        parser.add_argument("--runs_dir", type=str, default="runs", help="Folder of run folders.")
+        parser.add_argument("--run_name", type=str | None, default=None, help="Name of the folder.")
+        parser.add_argument(
+            "--resume",
+            nargs="?",
+            const="same",
+            type=str | None,
+            default=None,
+            help="Go on with the newest run of the same configuration, or with a run folder.",
+        )
+        parser.add_argument(
+            "--test_after_fit", type=bool, default=True, help="Test the best checkpoint after fit."
+        )
+        for name in LINKED:
+            target = f"model.net.init_args.{name}"
+            parser.link_arguments(f"data.{name}", target, apply_on="instantiate")
+
+    def _parse_ckpt_path(self) -> None:
+        """Leave the model to the configuration; `_check_inputs` compares it with the checkpoint."""
+
+    @property
+    def settings(self) -> Any:
+        """The parsed options of the chosen command."""
+        return self.config[self.subcommand]
+
+    def before_instantiate_classes(self) -> None:
+        """Keep the configuration as the user gave it."""
+        self.config_text = self._dump()
+
+    def _dump(self) -> str:
+        """The configuration as text, without what differs between a run and its resumption."""
+        settings = self.settings.clone()
+        settings.resume = None
+        return self._parser(self.subcommand).dump(settings, skip_unset=True, skip_validation=True)
+
+    def _open_folder(self) -> RunFolder:
+        """Find the run folder to go on with, or make a new one (on rank zero)."""
+        root = Path(self.settings.runs_dir)
+        given = self.settings.resume if self.subcommand == "fit" else None
+        if given is None:
+            made = is_rank_zero()
+            return new_run_folder(root, self._name()) if made else RunFolder(root / self._name())
+        same = given == "same"
+        found = unfinished_run(root, self.config_text) if same else RunFolder(Path(given))
+        if found is None or not found.config.is_file():
+            raise UserError(
+                "expected a run of this configuration to go on with but found none in "
+                f"{root if same else given}; leave out --resume to start one"
+            )
+        return found
+
+    def _check_inputs(self) -> None:
+        """Find mistakes before anything is written."""
+        _ = self.datamodule.split
+        path = self.settings.get("ckpt_path")
+        if path is not None:
+            check_description(read_checkpoint(path), self.model.net)
+        elif self.subcommand != "fit":
+            raise UserError(
+                "expected --ckpt_path with a checkpoint but got none; "
+                "it is checkpoints/best.ckpt in a run folder"
+            )
+
+    def _name(self) -> str:
+        """A folder name that tells runs apart: ``vit-30pct-seed42``."""
+        if self.settings.run_name:
+            return Path(self.settings.run_name).name
+        fraction = self.settings.data.fraction
+        parts = [
+            *([] if self.subcommand == "fit" else [str(self.subcommand)]),
+            self.settings.model.net.class_path.rsplit(".", 1)[-1].lower(),
+            *([] if fraction == 1 else [f"{100 * fraction:g}pct"]),
+            f"seed{self.settings.seed_everything}",
+        ]
+        return "-".join(parts)
+
+    def instantiate_trainer(self, **kwargs: Any) -> L.Trainer:
+        """Add the run folder's loggers and callbacks to those of the configuration."""
+        self._check_inputs()
+        self.folder = self._open_folder()
+        run = self._run_facts()
+        trainer = self.config_init[self.subcommand].trainer
+        metrics = MetricsCSV(self.folder.metrics)
+        self.wandb = WandbTracker(
+            self._get(self.config_init, "wandb"), self.folder, run["wandb_id"]
+        )
+        self.recorder = Recorder(
+            self.folder, metrics, run, yaml.safe_load(self.config_text), self.wandb.mode
+        )
+        return super().instantiate_trainer(
+            logger=[metrics, self.wandb, *_listed(trainer.logger)],
+            callbacks=[
+                EpochSeed(self.settings.seed_everything),
+                self.recorder,
+                *([] if trainer.enable_progress_bar is False else [Progress()]),
+                *_listed(trainer.callbacks),
+                *_checkpointing(self.folder),
+            ],
+            default_root_dir=str(self.folder.path),
+            **kwargs,
+        )
+
+    def _run_facts(self) -> dict[str, Any]:
+        """How this run was started; a resumed run keeps its identity."""
+        if self.folder.run.is_file():
+            return json.loads(self.folder.run.read_text())
+        return {
+            "run": self.folder.path.name,
+            "wandb_id": secrets.token_hex(4),
+            "started": datetime.now(UTC).isoformat(timespec="seconds"),
+            "command": shlex.join(["fer-lightning", *sys.argv[1:]]),
+            "seed": self.settings.seed_everything,
+        }
+
+    def _run_subcommand(self, subcommand: str) -> None:
+        """Run it; whatever happens, say how to go on and close W&B."""
+        code = 1
+        try:
+            super()._run_subcommand(subcommand)
+            code = 0
+        except SystemExit as stop:  # Lightning's answer to Ctrl-C (1) and SIGTERM
+            code = INTERRUPTED if stop.code == 1 else TERMINATED
+            self._say(f"Stopped; go on with the same command and --resume ({self.folder.path})")
+            raise SystemExit(code) from stop
+        except OSError as error:
+            if error.errno not in DISK_FULL:
+                raise
+            raise UserError(
+                f"expected room for the run in {self.folder.path} but the disk is full "
+                f"({error.strerror}); free some and go on with the same command and --resume"
+            ) from error
+        finally:
+            self.wandb.finish(code)
+
+    def fit(self, **kwargs: Any) -> None:
+        """Train, from the last checkpoint where a run goes on, then test the best one."""
+        if self.folder.complete:
+            self._say(f"This run is complete: {self.folder.path}")
+            self._show(json.loads(self.folder.summary.read_text()))
+            return
+        if self.settings.resume is not None and self.folder.last_checkpoint.is_file():
+            check_description(read_checkpoint(self.folder.last_checkpoint), self.model.net)
+            kwargs["ckpt_path"] = str(self.folder.last_checkpoint)
+        self._begin()
+        self.trainer.fit(**kwargs | {"weights_only": True})
+        if self.settings.test_after_fit:
+            best = self.trainer.checkpoint_callback.best_model_path  # type: ignore[union-attr]
+            self.trainer.test(
+                self.model, self.datamodule, best or None, verbose=False, weights_only=True
+            )
+        self._finish("test" if self.settings.test_after_fit else None)
+
+    def validate(self, **kwargs: Any) -> None:
+        """Measure on the validation images."""
+        self._evaluate(self.trainer.validate, kwargs | {"verbose": False})
+        self._finish("val")
+
+    def test(self, **kwargs: Any) -> None:
+        """Measure on the test images."""
+        self._evaluate(self.trainer.test, kwargs | {"verbose": False})
+        self._finish("test")
+
+    def predict(self, **kwargs: Any) -> None:
+        """Write the probabilities of each class for every image."""
+        self._evaluate(self.trainer.predict, kwargs | {"return_predictions": False})
+
+    def _evaluate(self, run: Any, kwargs: dict[str, Any]) -> None:
+        self._begin()
+        run(**kwargs | {"weights_only": True})
+
+    @rank_zero_only
+    def _begin(self) -> None:
+        """Write the configuration and say where everything goes."""
+        if not self.folder.config.is_file():
+            with atomic(self.folder.config) as file:
+                file.write(self.config_text)
+        self._say(f"Run folder: {self.folder.path}\n{self.wandb.how_to_sync()}")
+
+    @rank_zero_only
+    def _finish(self, measured: Stage | None) -> None:
+        """Write the summary, last, and show it."""
+        summary = self.recorder.finish(self.trainer, self.model, measured)
+        self.wandb.summarise(summary)
+        self._show(summary)
+
+    @rank_zero_only
+    def _show(self, summary: dict[str, Any]) -> None:
+        Console().print(summary_table(summary, str(self.folder.path)))
+
+    @rank_zero_only
+    def _say(self, text: str) -> None:
+        Console(stderr=True).print(text, highlight=False, soft_wrap=True, markup=False)
+
+
+def _listed(value: Any) -> list[Any]:
+    """Whatever a trainer argument allows, as a list of objects."""
+    if value is None or isinstance(value, bool):
+        return []
+    return list(value) if isinstance(value, list | tuple) else [value]
+
+
+def _checkpointing(folder: RunFolder) -> list[ModelCheckpoint]:
+    """Keep the best epoch by validation accuracy, and the last one to go on from."""
+    where: dict[str, Any] = {"dirpath": folder.checkpoints, "enable_version_counter": False}
+    best = ModelCheckpoint(filename="best", monitor=key("val", keys.ACC), mode="max", **where)
+    return [best, ModelCheckpoint(filename="last", **where)]

@@ -1,0 +1,272 @@
+"""The data of a run: reads or draws it, splits it, and serves it in batches."""
+
+import os
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+import lightning as L
+import torch
+from lightning.pytorch.utilities import rank_zero_only
+from rich.console import Console
+from rich.panel import Panel
+from torch.utils.data import DataLoader
+
+from fer_lightning.data import cache
+from fer_lightning.data.augment import Augmentation, augment, to_float
+from fer_lightning.data.batches import Batch, EvalBatches, Part, TrainBatches
+from fer_lightning.data.faces import drawn_faces
+from fer_lightning.data.image_set import ImageSet
+from fer_lightning.data.manifest import class_counts, read_manifest, to_manifest
+from fer_lightning.data.splits import Duplicates, Protocol, Split, check_amount, make_split
+from fer_lightning.errors import UserError
+
+DEFAULT_DIR = "data"  # looked at when no data_dir is given
+
+
+@dataclass(frozen=True)
+class Files:
+    """How files are read.
+
+    Args:
+        class_names: names in the source to names of ours, e.g. ``{"1": "surprise"}``.
+        image_size: side to which images are resized; needed where a source mixes sizes.
+        colour: keep or drop colour; by default grey where every image is grey.
+        on_corrupt: whether an unreadable image ends the run or is skipped and counted.
+        ferplus: path of ``fer2013new.csv``, whose votes replace the labels of ``fer2013.csv``.
+        soft_labels: train on the distribution of the votes instead of the majority.
+        min_agreement: share of votes that the winning label must have.
+    """
+
+    class_names: dict[str, str] | None = None
+    image_size: int | None = None
+    colour: bool | None = None
+    on_corrupt: Literal["error", "skip"] = "error"
+    ferplus: str | None = None
+    soft_labels: bool = False
+    min_agreement: float = 0.0
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Which faces are drawn.
+
+    Args:
+        size: number of faces.
+        seed: seed of the drawing.
+        image_size: side in pixels.
+        cue: plants a pattern in the background that predicts the label.
+        cue_strength: probability that the pattern agrees with the label.
+    """
+
+    size: int = 3000
+    seed: int = 0
+    image_size: int = 48
+    cue: Literal["none", "background"] = "none"
+    cue_strength: float = 1.0
+
+
+class FERDataModule(L.LightningDataModule):
+    """FER-2013 in any of its forms, another folder of images, or drawn faces.
+
+    Args:
+        data_dir: file, archive or folder with the images; without one, ``data/`` is looked at.
+        source: ``auto`` reads `data_dir` (or ``data/``, and draws faces, loudly, where there is
+            nothing in it); ``drawn`` draws faces whatever there is.
+        split: ``ratio`` is 8:1:1; ``official`` follows the source's own parts.
+        duplicates: what happens to identical images, see `make_split`.
+        split_seed: seed of the split; not the training seed, so that repeats share a split.
+        fraction: share of the training images to use, in (0, 1].
+        train_size: number of training images to use instead of a fraction.
+        manifest: ``split.json`` of another run, used instead of a new split.
+        batch_size: images per training step and rank.
+        eval_batch_size: images per validation and test step and rank.
+        num_workers: loader processes; the data is in memory, so 0 is fastest on most machines.
+        augmentation: what happens to training images.
+        files: how files are read.
+        drawn: which faces are drawn.
+        predict_part: which images ``predict`` takes.
+        cache_dir: where parsed files are kept; beside the source, or in the user's cache folder.
+
+    >>> data = FERDataModule(source="drawn", drawn=Drawn(size=100))
+    >>> data.setup("fit")
+    >>> len(data.split.train), next(iter(data.train_dataloader())).image.shape
+    (80, torch.Size([64, 1, 48, 48]))
+    """
+
+    def __init__(
+        self,
+        data_dir: str | None = None,
+        source: Literal["auto", "drawn"] = "auto",
+        split: Protocol = "ratio",
+        duplicates: Duplicates = "group",
+        split_seed: int = 0,
+        fraction: float = 1.0,
+        train_size: int | None = None,
+        manifest: str | None = None,
+        batch_size: int = 64,
+        eval_batch_size: int = 256,
+        num_workers: int = 0,
+        augmentation: Augmentation = Augmentation(),  # noqa: B008 (frozen)
+        files: Files = Files(),  # noqa: B008
+        drawn: Drawn = Drawn(),  # noqa: B008
+        predict_part: Literal["train", "val", "test"] = "test",
+        cache_dir: str | None = None,
+    ) -> None:
+        super().__init__()
+        check_amount(fraction, train_size)
+        for name, value in (("batch_size", batch_size), ("eval_batch_size", eval_batch_size)):
+            if value < 1:
+                raise UserError(f"expected {name} of at least 1 but got {value}")
+        self.data_dir, self.source, self.files, self.drawn = data_dir, source, files, drawn
+        self.protocol, self.duplicates, self.split_seed = split, duplicates, split_seed
+        self.fraction, self.train_size, self.manifest_path = fraction, train_size, manifest
+        self.batch_size, self.eval_batch_size = batch_size, eval_batch_size
+        self.num_workers, self.augmentation, self.cache_dir = num_workers, augmentation, cache_dir
+        self.predict_part = predict_part
+        self.parts: dict[str, Part] = {}
+
+    @cached_property
+    def image_set(self) -> ImageSet:
+        """The whole data set, read or drawn at first use."""
+        path = self._path()
+        if path is not None:
+            return cache.load(path, cache_dir=self.cache_dir, **asdict(self.files))
+        if self.source == "auto":
+            _say_that_faces_are_drawn()
+        return drawn_faces(**asdict(self.drawn))
+
+    def _path(self) -> Path | None:
+        """The files to read; a path the user gave is never replaced by drawn faces."""
+        if self.source == "drawn":
+            if self.data_dir is not None:
+                raise UserError(
+                    f"expected no data_dir with source: drawn but got {self.data_dir}; "
+                    "leave one of them out"
+                )
+            return None
+        if self.data_dir is not None:
+            return Path(self.data_dir)
+        default = Path(DEFAULT_DIR)
+        return default if default.is_dir() and any(default.iterdir()) else None
+
+    @cached_property
+    def split(self) -> Split:
+        """The rows of each part, computed at first use or taken from the manifest."""
+        if self.manifest_path is not None:
+            return read_manifest(Path(self.manifest_path), self.image_set)
+        return make_split(
+            self.image_set,
+            self.protocol,
+            self.duplicates,
+            self.split_seed,
+            self.fraction,
+            self.train_size,
+        )
+
+    @property
+    def num_classes(self) -> int:
+        """Number of classes of the data set."""
+        return len(self.image_set.classes)
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """Class names in label order."""
+        return self.image_set.classes
+
+    @property
+    def in_chans(self) -> int:
+        """1 for grey images, 3 for colour."""
+        return self.image_set.images.shape[1]
+
+    @property
+    def image_size(self) -> int:
+        """Side of the images in pixels."""
+        return self.image_set.images.shape[2]
+
+    @property
+    def train_counts(self) -> list[int]:
+        """Training images per class."""
+        return class_counts(self.image_set, self.split.train).tolist()
+
+    def majority_share(self, part: Literal["train", "val", "test"]) -> float:
+        """Accuracy of always answering the most frequent class of a part."""
+        counts = class_counts(self.image_set, getattr(self.split, part))
+        return float(counts.max() / counts.sum())
+
+    def manifest(self) -> dict[str, object]:
+        """Everything that is needed to use this split again."""
+        return to_manifest(self.split, self.image_set) | {
+            "fraction": self.fraction,
+            "train_size": self.train_size,
+        }
+
+    def setup(self, stage: str) -> None:
+        """Read, split, and hold the parts of this stage in memory."""
+        wanted = {
+            "fit": ("train", "val"),
+            "validate": ("val",),
+            "test": ("test",),
+            "predict": (self.predict_part,),
+        }
+        for part in wanted[stage]:
+            if part not in self.parts:
+                self.parts[part] = Part(self.image_set, getattr(self.split, part))
+
+    def train_dataloader(self) -> DataLoader[Batch]:
+        """Shuffled training batches, a function of the training seed and the epoch."""
+        seed = int(os.environ.get("PL_GLOBAL_SEED", 0))
+        part = self.parts["train"]
+        return self._loader(part, TrainBatches(len(part), self.batch_size, seed, *self._rank()))
+
+    def val_dataloader(self) -> DataLoader[Batch]:
+        """Each validation image once."""
+        return self._eval_loader(self.parts["val"])
+
+    def test_dataloader(self) -> DataLoader[Batch]:
+        """Each test image once."""
+        return self._eval_loader(self.parts["test"])
+
+    def predict_dataloader(self) -> DataLoader[Batch]:
+        """Each image of the chosen part once."""
+        return self._eval_loader(self.parts[self.predict_part])
+
+    def _eval_loader(self, part: Part) -> DataLoader[Batch]:
+        return self._loader(part, EvalBatches(len(part), self.eval_batch_size, *self._rank()))
+
+    def _loader(self, part: Part, batches: TrainBatches | EvalBatches) -> DataLoader[Batch]:
+        return DataLoader(
+            part,
+            batch_sampler=batches,
+            collate_fn=_as_it_is,
+            num_workers=self.num_workers,
+            persistent_workers=self.num_workers > 0,
+            generator=torch.Generator(),  # its own, so that loading leaves torch's alone
+        )
+
+    def _rank(self) -> tuple[int, int]:
+        return (self.trainer.global_rank, self.trainer.world_size) if self.trainer else (0, 1)
+
+    def on_after_batch_transfer(self, batch: Batch, dataloader_idx: int) -> Batch:
+        """Scale on the device; flip, rotate and shift where it is for training."""
+        images = to_float(batch.image)
+        if self.trainer is not None and self.trainer.training:
+            images = augment(images, self.augmentation)
+        return batch._replace(image=images)
+
+
+def _as_it_is(batch: Any) -> Any:
+    return batch
+
+
+@rank_zero_only
+def _say_that_faces_are_drawn() -> None:
+    text = (
+        f"There is no data in [bold]{DEFAULT_DIR}/[/] and no --data.data_dir was given, so this "
+        "run uses [bold]drawn faces[/], a small synthetic stand-in for FER-2013.\n"
+        "Its numbers say nothing about real faces. For FER-2013: [bold]--data.data_dir=PATH[/] "
+        "(fer2013.csv, a folder, or an archive of either)."
+    )
+    title = "DRAWN FACES, NOT FER-2013"
+    Console(stderr=True).print(Panel(text, title=title, border_style="bold yellow"))

@@ -1,0 +1,1 @@
+"""How a model is trained: the LightningModule, its optimizer and its checkpoints."""

@@ -1,0 +1,188 @@
+"""The one LightningModule: trains any `VisionModel` and measures what it predicts."""
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import lightning as L
+import torch
+import torch.nn.functional as F
+from lightning.pytorch.utilities.types import OptimizerLRScheduler
+from torch import Tensor
+
+from fer_lightning import keys
+from fer_lightning.errors import UserError
+from fer_lightning.keys import Stage, key
+from fer_lightning.lit.checkpoint import check_description, describe_run
+from fer_lightning.lit.optimizers import Schedule, check_optimizer, make_optimizer, make_schedule
+from fer_lightning.lit.predictions import GatherPredictions, Predictions
+from fer_lightning.metrics.classification import classification_metrics
+from fer_lightning.models.base import VisionModel
+
+if TYPE_CHECKING:
+    from fer_lightning.data.datamodule import FERDataModule
+
+
+class Classifier(L.LightningModule):
+    """Trains a model by cross-entropy.
+
+    Args:
+        net: the model; its classes, channels and image size come from the data.
+        optimizer: any of timm's optimizer names.
+        lr: learning rate (after warm-up).
+        weight_decay: decay of weights, not of biases and norms.
+        schedule: ``constant`` or ``cosine`` down to zero.
+        warmup_epochs: epochs of linearly rising learning rate before the schedule.
+        label_smoothing: share of each label that is spread over all classes.
+        class_weights: ``balanced`` weighs a class by the inverse of its frequency.
+        compile: run the model through ``torch.compile``.
+    """
+
+    predictions: Predictions  # of the last validation or test pass, on every rank
+    results: dict[str, Tensor]  # classification_metrics of the same pass
+
+    def __init__(
+        self,
+        net: VisionModel,
+        optimizer: str = "adam",
+        lr: float = 3e-4,
+        weight_decay: float = 0.0,
+        schedule: Schedule = "constant",
+        warmup_epochs: float = 0.0,
+        label_smoothing: float = 0.0,
+        class_weights: Literal["none", "balanced"] = "none",
+        compile: bool = False,
+    ) -> None:
+        super().__init__()
+        check_optimizer(optimizer, lr)
+        if not 0 <= label_smoothing < 1:
+            raise UserError(f"expected label_smoothing in [0, 1) but got {label_smoothing}")
+        self.net = net
+        self.optimizer_name, self.lr, self.weight_decay = optimizer, lr, weight_decay
+        self.schedule, self.warmup_epochs = schedule, warmup_epochs
+        self.label_smoothing, self.class_weights = label_smoothing, class_weights
+        self.register_buffer("loss_weight", None, persistent=False)
+        self.gathered = GatherPredictions()
+        self._steps: list[tuple[Tensor, Tensor, Tensor]] = []  # loss, logits, label
+        if compile:
+            net.compile()
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return logits of images in [0, 1]."""
+        return self.net(x)
+
+    def setup(self, stage: str) -> None:
+        """Weigh the classes by the training counts, where wanted."""
+        if self.class_weights == "balanced" and stage == "fit":
+            counts = torch.tensor(self._data.train_counts, device=self.device)
+            self.loss_weight = counts.sum() / (len(counts) * counts.float())
+
+    def training_step(self, batch: Any, batch_idx: int) -> Tensor:
+        """One loss; nothing is synchronised or logged here, see `on_train_epoch_end`."""
+        logits = self(batch.image)
+        target = batch.label if batch.soft is None else batch.soft
+        loss = F.cross_entropy(
+            logits, target, weight=self.loss_weight, label_smoothing=self.label_smoothing
+        )
+        self._steps.append((loss.detach(), logits.detach(), batch.label))
+        return loss
+
+    def on_train_epoch_start(self) -> None:
+        """Start the epoch's account."""
+        self._steps.clear()
+
+    def _log_training(self) -> None:
+        """Log loss and accuracy over the epoch, as trained: augmented, with dropout.
+
+        This happens with the validation metrics, so that an epoch's numbers are written together
+        and before its checkpoint.
+        """
+        loss, acc = self.training_so_far()
+        self.log(key("train", keys.LOSS), loss, sync_dist=True)
+        self.log(key("train", keys.ACC), acc, sync_dist=True)
+        self.log(keys.LEARNING_RATE, self.trainer.optimizers[0].param_groups[0]["lr"])
+
+    def training_so_far(self, last_steps: int = 0) -> tuple[Tensor, Tensor]:
+        """Mean loss and accuracy over this epoch's steps (or the last ones) on this rank."""
+        losses, logits, labels = zip(*self._steps[-last_steps:], strict=True)
+        right = torch.cat(logits).argmax(1) == torch.cat(labels)
+        return torch.stack(losses).mean(), right.float().mean()
+
+    def validation_step(self, batch: Any, batch_idx: int) -> None:
+        """Collect predictions."""
+        self.gathered.update(batch.row, batch.label, self(batch.image))
+
+    test_step = predict_step = validation_step
+
+    def on_validation_epoch_end(self) -> None:
+        """Measure and log the validation predictions, and the training since the last ones."""
+        self._measure("val")
+        if self._steps:
+            self._log_training()
+
+    def on_test_epoch_end(self) -> None:
+        """Measure and log the test predictions."""
+        self._measure("test")
+
+    def on_predict_epoch_end(self) -> None:
+        """Keep the predictions; their labels may mean nothing."""
+        self._gather()
+
+    def _gather(self) -> Predictions:
+        self.predictions = self.gathered.compute()
+        self.gathered.reset()
+        return self.predictions
+
+    @property
+    def _data(self) -> "FERDataModule":
+        return self.trainer.datamodule  # type: ignore[attr-defined]
+
+    def _measure(self, stage: Stage) -> None:
+        """Gather once, then compute everything alike on every rank."""
+        found = self._gather()
+        self.results = classification_metrics(found.logits, found.label)
+        self.log_dict(logged_metrics(stage, self.results, self._data.classes))
+
+    def configure_optimizers(self) -> OptimizerLRScheduler:
+        """Optimizer over the parameters that learn, schedule over the steps of the run."""
+        optimizer = make_optimizer(self.net, self.optimizer_name, self.lr, self.weight_decay)
+        total = int(self.trainer.estimated_stepping_batches)
+        warmup = round(self.warmup_epochs * total / max(self.trainer.max_epochs or 1, 1))
+        if self.schedule == "constant" and warmup == 0:
+            return optimizer
+        schedule = make_schedule(optimizer, self.schedule, warmup, total)
+        return {
+            "optimizer": optimizer,
+            "lr_scheduler": {"scheduler": schedule, "interval": "step"},
+        }
+
+    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        """Add what is needed to rebuild the model without any config."""
+        describe_run(checkpoint, self.net, self._data)
+
+    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        """Refuse the weights of another model before they are loaded."""
+        check_description(checkpoint, self.net)
+
+
+def logged_metrics(
+    stage: Stage, results: dict[str, Tensor], classes: tuple[str, ...]
+) -> dict[str, Tensor]:
+    """Name the numbers of `classification_metrics` as they are logged.
+
+    >>> logits, labels = torch.eye(2), torch.tensor([0, 1])
+    >>> names = logged_metrics("val", classification_metrics(logits, labels), ("sad", "happy"))
+    >>> names["val/acc"].item(), "val/recall/happy" in names
+    (1.0, True)
+    """
+    predicted = results["predicted"]
+    numbers = {
+        keys.LOSS: results["nll"],
+        keys.ACC: results["acc"],
+        keys.MACRO_F1: results["macro_f1"],
+        keys.ECE: results["ece"],
+        keys.ECE_FLOOR: results["ece_floor"],
+        keys.TOP_CLASS_SHARE: predicted.max() / predicted.sum(),
+        keys.PREDICTION_ENTROPY: results["predicted_entropy"],
+    }
+    named = {key(stage, name): value.float() for name, value in numbers.items()}
+    recalls = zip(classes, results["recall"].float(), strict=True)
+    return named | {key(stage, keys.RECALL, name): value for name, value in recalls}

@@ -1,0 +1,59 @@
+"""Optimizer by timm's name, and the learning rate over the steps of a run."""
+
+import math
+from typing import Literal
+
+from timm.optim import create_optimizer_v2, list_optimizers
+from torch import nn
+from torch.optim import Optimizer
+from torch.optim.lr_scheduler import LambdaLR
+
+from fer_lightning.errors import UserError, nearest
+
+Schedule = Literal["constant", "cosine"]
+
+
+def make_optimizer(
+    model: nn.Module, name: str = "adam", lr: float = 3e-4, weight_decay: float = 0.0
+) -> Optimizer:
+    """Create any optimizer timm knows; biases and norms are not decayed.
+
+    >>> make_optimizer(nn.Linear(2, 2), "adamw", lr=0.1).defaults["lr"]
+    0.1
+
+    """
+    return create_optimizer_v2(model, opt=name, lr=lr, weight_decay=weight_decay)
+
+
+def check_optimizer(name: str, lr: float) -> None:
+    """Refuse an unknown optimizer and a learning rate that is not positive."""
+    known = [str(name) for name in list_optimizers()]
+    if name not in known:
+        raise UserError(
+            f"expected the name of an optimizer but got '{name}'; {nearest(name, known)}"
+        )
+    if not lr > 0:
+        raise UserError(f"expected a learning rate above 0 but got {lr}")
+
+
+def lr_factor(step: int, schedule: Schedule, warmup: int, total: int) -> float:
+    """Return the share of the full learning rate at a step.
+
+    It rises linearly over the first `warmup` steps, then stays, or falls to 0 along a cosine.
+
+    >>> [round(lr_factor(s, "cosine", warmup=2, total=10), 2) for s in (0, 1, 2, 6, 10)]
+    [0.5, 1.0, 1.0, 0.5, 0.0]
+    >>> lr_factor(7, "constant", warmup=0, total=10)
+    1.0
+    """
+    if step < warmup:
+        return (step + 1) / warmup
+    if schedule == "constant":
+        return 1.0
+    done = min((step - warmup) / max(total - warmup, 1), 1.0)
+    return 0.5 * (1 + math.cos(math.pi * done))
+
+
+def make_schedule(optimizer: Optimizer, schedule: Schedule, warmup: int, total: int) -> LambdaLR:
+    """Attach `lr_factor` to an optimizer, to be stepped after every training step."""
+    return LambdaLR(optimizer, lambda step: lr_factor(step, schedule, warmup, total))

@@ -1,0 +1,134 @@
+"""The folder of a run: its files, written whole or not at all, and finding it again."""
+
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from fer_lightning.errors import UserError
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """Names of everything a run leaves behind; `summary` is written last."""
+
+    path: Path
+
+    @property
+    def config(self) -> Path:
+        """The whole configuration, usable as ``--config``."""
+        return self.path / "config.yaml"
+
+    @property
+    def run(self) -> Path:
+        """When and how the run was started, what substitutes for what, versions."""
+        return self.path / "run.json"
+
+    @property
+    def split(self) -> Path:
+        """Rows of train, validation and test."""
+        return self.path / "split.json"
+
+    @property
+    def metrics(self) -> Path:
+        """One row per epoch."""
+        return self.path / "metrics.csv"
+
+    @property
+    def predictions(self) -> Path:
+        """Logits and labels of the test images."""
+        return self.path / "predictions.npz"
+
+    @property
+    def summary(self) -> Path:
+        """Final numbers; its presence says that the run is complete."""
+        return self.path / "summary.json"
+
+    @property
+    def checkpoints(self) -> Path:
+        """Folder of best.ckpt and last.ckpt."""
+        return self.path / "checkpoints"
+
+    @property
+    def last_checkpoint(self) -> Path:
+        """State after the last complete epoch."""
+        return self.checkpoints / "last.ckpt"
+
+    @property
+    def best_checkpoint(self) -> Path:
+        """State of the epoch with the best validation accuracy."""
+        return self.checkpoints / "best.ckpt"
+
+    @property
+    def complete(self) -> bool:
+        """Whether the run came to its end."""
+        return self.summary.is_file()
+
+
+@contextmanager
+def atomic(path: Path, mode: str = "w") -> Iterator[IO[Any]]:
+    """Open a file that appears under its name only when it was written completely.
+
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     target = Path(folder, "a.txt")
+    ...     with atomic(target) as file:
+    ...         _ = file.write("x")
+    ...         existed = target.exists()
+    ...     existed, target.read_text()
+    (False, 'x')
+    """
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, mode) as file:
+            yield file
+        temporary.chmod(0o644)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_json(path: Path, content: dict[str, Any]) -> None:
+    """Write a JSON file atomically."""
+    with atomic(path) as file:
+        json.dump(content, file, indent=1)
+
+
+def new_run_folder(root: Path, name: str) -> RunFolder:
+    """Create ``root/name``, or ``root/name-2`` and so on where it is taken.
+
+    Raises:
+        UserError: the folder cannot be created.
+    """
+    number = 1
+    while True:
+        path = root / (name if number == 1 else f"{name}-{number}")
+        try:
+            root.mkdir(parents=True, exist_ok=True)
+            path.mkdir()
+            (path / "checkpoints").mkdir()
+            return RunFolder(path)
+        except FileExistsError:
+            if not root.is_dir():
+                raise UserError(f"expected a folder for runs but {root} is a file") from None
+            number += 1
+        except OSError as error:
+            raise UserError(
+                f"expected to write runs below {root} but cannot ({error.strerror}); "
+                "choose another place with --runs_dir"
+            ) from error
+
+
+def unfinished_run(root: Path, config: str) -> RunFolder | None:
+    """Return the newest run of the same configuration: an unfinished one if there is any."""
+    same = [
+        folder
+        for folder in map(RunFolder, root.glob("*"))
+        if folder.config.is_file() and folder.config.read_text() == config
+    ]
+    newest_last = sorted(same, key=lambda f: (not f.complete, f.config.stat().st_mtime_ns))
+    return newest_last[-1] if same else None

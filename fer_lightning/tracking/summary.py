@@ -1,0 +1,42 @@
+"""The last screen of a run: what came out and where it lies."""
+
+from datetime import timedelta
+from typing import Any
+
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
+
+def summary_table(summary: dict[str, Any], folder: str) -> Group:
+    """Lay out a run's summary for the terminal."""
+    numbers = Table(title=f"{summary['model']} on {summary['data']}", title_style="bold")
+    for name in ("", "accuracy", "macro-F1", "NLL", "ECE (floor)", "images"):
+        numbers.add_column(name, justify="left" if not name else "right")
+    for stage, label in (("val", "validation"), ("test", "test")):
+        found = summary.get(stage)
+        if found:
+            ece = f"{found['ece']:.3f} ({found['ece_floor']:.3f})"
+            cells = (f"{found[name]:.3f}" for name in ("acc", "macro_f1", "nll"))
+            numbers.add_row(label, *cells, ece, str(found["images"]))
+    recalls = Table(title="recall by class", title_style="")
+    last = summary.get("test") or summary["val"]
+    for name in last["recall"]:
+        recalls.add_column(name, justify="right")
+    recalls.add_row(*("-" if r is None else f"{r:.3f}" for r in last["recall"].values()))
+    lines = [
+        f"{summary['parameters']:,} parameters, "
+        f"{summary['multiply_adds'] / 1e6:.1f} M multiply-adds per image",
+        f"{_epochs(summary)}on {summary['hardware']}",
+        *(f"Note: {line}" for line in summary["substitutions"]),
+        f"Everything lies in {folder}",
+    ]
+    return Group(numbers, recalls, *map(Text, lines))
+
+
+def _epochs(summary: dict[str, Any]) -> str:
+    """Epochs are counted from 0 in files and from 1 on the screen."""
+    if summary["best_epoch"] is None:
+        return ""
+    time = timedelta(seconds=round(summary["seconds"]))
+    return f"{summary['epochs']} epochs (best: {summary['best_epoch'] + 1}) in {time} "

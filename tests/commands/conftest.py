@@ -1,0 +1,34 @@
+from pathlib import Path
+
+import pytest
+
+from fer_lightning.cli import main
+
+CONFIGS = Path(__file__).parents[2] / "configs"
+TINY = ["--model.net=vit", "--model.net.dim=16", "--model.net.depth=1", "--model.net.heads=2"]
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, capsys):
+    """Run a command in an empty folder; return exit code, standard output and error."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("WANDB_MODE", "disabled")
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def call(*argv):
+        code = main(list(map(str, argv)))
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return call
+
+
+@pytest.fixture
+def fit(run):
+    """Train a tiny model on few drawn faces."""
+
+    def call(*options, config="vit"):
+        configs = ["--config", CONFIGS / f"{config}.yaml", "--config", CONFIGS / "smoke.yaml"]
+        return run("fit", *configs, *(TINY if config == "vit" else []), *options)
+
+    return call

@@ -1,0 +1,78 @@
+"""Two processes over gloo give what one process gives."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+RANKS = """
+import lightning as L, torch
+
+class Hash(L.Callback):
+    def on_train_end(self, trainer, pl_module):
+        total = sum(p.double().abs().sum() for p in pl_module.parameters())
+        open(f"rank{trainer.global_rank}.txt", "w").write(repr(total.item()))
+"""
+FIT = [
+    *("fit", "--model.net=cnn", "--model.net.widths=[4,4,8,8]", "--model.net.feature_width=16"),
+    *("--data.source=drawn", "--data.drawn.size=210", "--data.eval_batch_size=10"),
+    *("--data.batch_size=16", "--trainer.max_epochs=2", "--wandb.mode=disabled", "--run_name=two"),
+    *("--trainer.devices=2", "--trainer.strategy=ddp", "--trainer.accelerator=cpu"),
+    *("--trainer.callbacks+=ranks.Hash", "--trainer.enable_progress_bar=false"),
+]
+
+
+def run(folder, *argv):
+    done = subprocess.run(
+        [sys.executable, "-m", "fer_lightning.cli", *argv],
+        cwd=folder,
+        env=os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": f"{folder}"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A run of two processes, and the test of its best checkpoint by one."""
+    folder = tmp_path_factory.mktemp("ddp")
+    (folder / "ranks.py").write_text(RANKS)
+    run(folder, *FIT)
+    run(
+        folder,
+        *("test", "--config=runs/two/config.yaml", "--ckpt_path=runs/two/checkpoints/best.ckpt"),
+        *("--trainer.devices=1", "--trainer.strategy=auto", "--run_name=one"),
+    )
+    return folder
+
+
+def test_both_ranks_end_with_the_same_parameters(folder):
+    assert (folder / "rank0.txt").read_text() == (folder / "rank1.txt").read_text()
+
+
+def test_there_is_one_run_folder(folder):
+    assert sorted(p.name for p in (folder / "runs").iterdir()) == ["one", "two"]
+
+
+def test_predictions_equal_those_of_one_process(folder):
+    one, two = (np.load(folder / f"runs/{name}/predictions.npz") for name in ("one", "two"))
+    split = json.loads((folder / "runs/two/split.json").read_text())
+    assert two["row"].tolist() == sorted(split["test"])  # each image exactly once
+    np.testing.assert_array_equal(one["row"], two["row"])
+    np.testing.assert_array_equal(one["label"], two["label"])
+    np.testing.assert_allclose(one["logits"], two["logits"], atol=1e-5)
+
+
+def test_metrics_equal_those_of_one_process(folder):
+    one, two = (json.loads((folder / f"runs/{n}/summary.json").read_text()) for n in ("one", "two"))
+    assert one["test"]["acc"] == two["test"]["acc"]
+    assert one["test"]["confusion"] == two["test"]["confusion"]
+    assert two["val"]["images"] == len(
+        json.loads((folder / "runs/two/split.json").read_text())["val"]
+    )
+    assert two["processes"] == 2

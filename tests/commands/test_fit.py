@@ -1,0 +1,134 @@
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+import yaml
+
+
+def read(path):
+    return json.loads(Path(path).read_text())
+
+
+def read_csv(path):
+    return list(csv.DictReader(Path(path).read_text().splitlines()))
+
+
+def test_fit_leaves_a_complete_folder(fit):
+    code, out, err = fit()
+    assert code == 0
+    folder = Path("runs/vit-seed42")
+    assert {p.name for p in folder.iterdir()} >= {
+        "config.yaml",
+        "run.json",
+        "split.json",
+        "metrics.csv",
+        "predictions.npz",
+        "summary.json",
+        "checkpoints",
+    }
+    assert sorted(p.name for p in (folder / "checkpoints").iterdir()) == ["best.ckpt", "last.ckpt"]
+    summary = read(folder / "summary.json")
+    saved = np.load(folder / "predictions.npz")
+    assert summary["completed"] is True
+    assert summary["test"]["acc"] == np.mean(saved["logits"].argmax(1) == saved["label"])
+    assert saved["row"].tolist() == sorted(read(folder / "split.json")["test"])
+    assert summary["images"] == {"train": 224, "val": 28, "test": 28}
+    assert summary["seed"] == 42
+    assert any("drawn faces instead of FER-2013" in line for line in summary["substitutions"])
+    rows = read_csv(folder / "metrics.csv")
+    assert [row["epoch"] for row in rows] == ["0", "1"]
+    best = rows[summary["best_epoch"]]
+    assert float(best["val/acc"]) == pytest.approx(summary["val"]["acc"], rel=1e-5)
+    for shown in ("accuracy", "macro-F1", "happy", "runs/vit-seed42", "drawn faces"):
+        assert shown in out
+    assert "epoch  2/2" in out
+    assert "W&B is disabled" in err
+
+
+def test_the_saved_config_repeats_the_run(fit, run):
+    assert fit("--seed_everything=7", "--data.fraction=0.5")[0] == 0
+    first = Path("runs/vit-50pct-seed7")
+    assert run("fit", "--config", first / "config.yaml")[0] == 0
+    second = Path("runs/vit-50pct-seed7-2")
+    assert read(first / "summary.json")["test"] == read(second / "summary.json")["test"]
+    a, b = (np.load(folder / "predictions.npz")["logits"] for folder in (first, second))
+    np.testing.assert_array_equal(a, b)
+    assert yaml.safe_load((first / "config.yaml").read_text())["data"]["fraction"] == 0.5
+
+
+@pytest.mark.parametrize("command", ["validate", "test"])
+def test_a_checkpoint_can_be_measured_again(fit, run, command):
+    fit("--run_name=first")
+    code, out, _ = run(
+        command,
+        "--config=runs/first/config.yaml",
+        "--ckpt_path=runs/first/checkpoints/best.ckpt",
+        "--run_name=again",
+    )
+    assert code == 0
+    part = {"validate": "val", "test": "test"}[command]
+    again, first = (read(f"runs/{name}/summary.json")[part] for name in ("again", "first"))
+    assert {k: again[k] for k in ("acc", "nll", "confusion")} == {
+        k: first[k] for k in ("acc", "nll", "confusion")
+    }
+    assert "accuracy" in out
+
+
+def test_predict_writes_probabilities_for_each_file(fit, run):
+    fit("--run_name=first")
+    code, _, _ = run(
+        "predict",
+        "--config=runs/first/config.yaml",
+        "--ckpt_path=runs/first/checkpoints/best.ckpt",
+        "--run_name=p",
+    )
+    assert code == 0
+    rows = read_csv("runs/p/predictions.csv")
+    saved = np.load("runs/first/predictions.npz")
+    assert len(rows) == len(saved["row"])
+    p = torch.tensor(saved["logits"][0]).softmax(0)
+    assert float(rows[0]["happy"]) == pytest.approx(p[3].item(), rel=1e-4)
+
+
+def test_without_test_the_summary_has_validation_only(fit):
+    assert fit("--test_after_fit=false")[0] == 0
+    summary = read("runs/vit-seed42/summary.json")
+    assert "test" not in summary
+    assert summary["val"]["images"] == 28
+
+
+def test_resuming_a_complete_run_shows_it_again(fit):
+    fit()
+    code, out, err = fit("--resume")
+    assert code == 0
+    assert "This run is complete" in err
+    assert "accuracy" in out
+    assert [p.name for p in Path("runs").iterdir()] == ["vit-seed42"]
+
+
+def test_drawn_faces_announce_themselves(run):
+    code, _, err = run(
+        "fit", "--model.net=cnn", "--data.drawn.size=70", "--trainer.fast_dev_run=true"
+    )
+    assert code == 0
+    assert "DRAWN FACES, NOT FER-2013" in err
+    assert "--data.data_dir=PATH" in err
+
+
+def test_gradient_clipping_and_recipe_options(fit):
+    code, _, err = fit(
+        "--trainer.gradient_clip_val=10",
+        "--model.optimizer=adamw",
+        "--model.weight_decay=0.01",
+        "--model.schedule=cosine",
+        "--model.warmup_epochs=1",
+        "--model.label_smoothing=0.1",
+        "--model.class_weights=balanced",
+        "--data.augmentation.rotation=0",
+        "--data.train_size=70",
+    )
+    assert code == 0, err
+    assert read("runs/vit-seed42/summary.json")["images"]["train"] == 70
