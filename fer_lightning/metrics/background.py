@@ -1,5 +1,6 @@
 """Background share: how much of a map's heat lies outside the face."""
 
+import torch
 from torch import Tensor
 
 from fer_lightning.metrics.maps import check_heat, check_masks, region_sums
@@ -21,20 +22,18 @@ def background_share(heat: Tensor, face: Tensor, per_image: bool = False) -> Ten
     Raises:
         UserError: As for `local_focus_ratio`.
 
-    >>> import torch
     >>> heat = torch.tensor([[[3.0, 1.0]], [[0.0, 0.0]]])
     >>> background_share(heat, torch.tensor([[True, False]]))
     tensor([0.2500,    nan], dtype=torch.float64)
     """
     heat = check_heat(heat)
     sums = region_sums(heat, check_masks(face, heat, per_image))
-    return sums.outside / (sums.inside + sums.outside)  # a zero map is 0 / 0
+    return torch.from_numpy(sums.per_total(sums.outside))
 
 
 class BackgroundShare(PerSampleMetric):
     """`background_share` over many batches; `compute` gives what `summarise` gives.
 
-    >>> import torch
     >>> metric = BackgroundShare()
     >>> metric.update(torch.tensor([[[3.0, 1.0]], [[1.0, 1.0]]]), torch.tensor([[True, False]]))
     >>> metric.compute()["mean"].item()

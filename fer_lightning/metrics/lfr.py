@@ -1,5 +1,6 @@
 """Local Focus Ratio: mean heat inside a region over mean heat outside it."""
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -42,7 +43,8 @@ def local_focus_ratio(heat: Tensor, mask: Tensor, per_image: bool = False) -> Te
     mean_inside = sums.inside / sums.area
     mean_outside = sums.outside / (sums.pixels - sums.area)
     ratio = mean_inside / (mean_outside + EPSILON)
-    return ratio.masked_fill(sums.inside + sums.outside == 0, torch.nan)
+    ratio[sums.inside + sums.outside == 0] = np.nan
+    return torch.from_numpy(ratio)
 
 
 class LocalFocusRatio(PerSampleMetric):

@@ -17,12 +17,21 @@ class Masks(NamedTuple):
 
 
 class RegionSums(NamedTuple):
-    """Heat `inside` and `outside` each mask, (B,) or (B, R), and the mask's `area` in pixels."""
+    """Heat `inside` and `outside` each mask, (B,) or (B, R) float64, and its `area` in pixels.
 
-    inside: Tensor
-    outside: Tensor
-    area: Tensor
+    Arrays, not tensors: with few cores, torch's threads would wait for each other here for longer
+    than the sums took.
+    """
+
+    inside: np.ndarray
+    outside: np.ndarray
+    area: np.ndarray
     pixels: int
+
+    def per_total(self, part: np.ndarray) -> np.ndarray:
+        """Divide by all heat of the map; an all-zero map gives NaN."""
+        total = self.inside + self.outside
+        return np.divide(part, total, out=np.full_like(total, np.nan), where=total > 0)
 
 
 def check_heat(heat: Tensor) -> Tensor:
@@ -41,13 +50,27 @@ def check_heat(heat: Tensor) -> Tensor:
     heat = heat.detach().cpu()
     if heat.dtype not in (torch.float32, torch.float64):
         heat = heat.float()
-    lowest, highest = torch.aminmax(heat)  # both are NaN if any value is
-    if not (lowest >= 0 and highest.isfinite()):
+    if not _is_heat(heat.numpy()):
+        lowest, highest = torch.aminmax(heat)  # both are NaN if any value is
         raise UserError(
             f"expected finite heat that is not negative, but got values from {lowest.item():.3g} "
             f"to {highest.item():.3g}: apply ReLU to signed maps and look for NaN in the model."
         )
     return heat
+
+
+def _is_heat(values: np.ndarray) -> bool:
+    """Tell whether all values are finite and not negative, in one pass where possible.
+
+    Read as unsigned integers, NaN, infinity and all negative floats lie above the finite ones; of
+    these -0.0 is heat after all, so only a second look decides.
+
+    >>> [_is_heat(np.array([1.0, value])) for value in (0.0, -0.0, -1.0, np.inf, np.nan)]
+    [True, True, False, False, False]
+    """
+    integers = values.view(np.uint32 if values.dtype == np.float32 else np.uint64)
+    infinity = np.array(np.inf, values.dtype).view(integers.dtype)
+    return bool(integers.max() < infinity or (values.min() >= 0 and values.max() < np.inf))
 
 
 def check_masks(mask: Tensor, heat: Tensor, per_image: bool = False) -> Masks:
@@ -115,8 +138,8 @@ def region_sums(heat: Tensor, masks: Masks) -> RegionSums:
     else:
         # Buffered by numpy: no copy of all masks as floats, which would be gigabytes.
         sums = np.einsum("bp,brp->br", flat, both, dtype=np.float64)
-    inside, outside = torch.from_numpy(sums).double().chunk(2, dim=1)
-    area = torch.from_numpy(inside_of.sum(-1)).double()
+    inside, outside = np.split(sums.astype(np.float64), 2, axis=1)
+    area = inside_of.sum(-1, dtype=np.float64)
     if masks.single:
-        inside, outside, area = inside.squeeze(1), outside.squeeze(1), area.squeeze(1)
+        inside, outside, area = inside[:, 0], outside[:, 0], area[:, 0]
     return RegionSums(inside, outside, area, flat.shape[1])

@@ -1,5 +1,6 @@
 """Mask AUC: how well heat ranks the pixels of a region above all others."""
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -36,9 +37,9 @@ def mask_auc(heat: Tensor, mask: Tensor, per_image: bool = False) -> Tensor:
     sums = region_sums(ranks, masks)
     lowest_possible = sums.area * (sums.area + 1) / 2
     pairs = sums.area * (sums.pixels - sums.area)
-    zero = heat.amax((1, 2)) == 0
     auc = (sums.inside - lowest_possible) / pairs
-    return auc.masked_fill(zero if auc.ndim == 1 else zero[:, None], torch.nan)
+    auc[(heat.amax((1, 2)) == 0).numpy()] = np.nan
+    return torch.from_numpy(auc)
 
 
 class MaskAUC(PerSampleMetric):

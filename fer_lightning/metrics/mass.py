@@ -1,5 +1,6 @@
 """Mass ratio: the share of heat in a region over the share of the picture it covers."""
 
+import torch
 from torch import Tensor
 
 from fer_lightning.metrics.maps import check_heat, check_masks, region_sums
@@ -24,21 +25,19 @@ def mass_ratio(heat: Tensor, mask: Tensor, per_image: bool = False) -> Tensor:
     Raises:
         UserError: As for `local_focus_ratio`.
 
-    >>> import torch
     >>> heat = torch.tensor([[[3.0, 1.0, 0.0, 0.0]]])
     >>> mass_ratio(heat, torch.tensor([[True, False, False, False]]))  # 3/4 of heat on 1/4 of area
     tensor([3.], dtype=torch.float64)
     """
     heat = check_heat(heat)
     sums = region_sums(heat, check_masks(mask, heat, per_image))
-    mass_share = sums.inside / (sums.inside + sums.outside)  # a zero map is 0 / 0
-    return mass_share / (sums.area / sums.pixels)
+    area_share = sums.area / sums.pixels
+    return torch.from_numpy(sums.per_total(sums.inside) / area_share)
 
 
 class MassRatio(PerSampleMetric):
     """`mass_ratio` over many batches; `compute` gives what `summarise_ratio` gives.
 
-    >>> import torch
     >>> metric = MassRatio()
     >>> metric.update(torch.tensor([[[3.0, 1.0]], [[0.0, 0.0]]]), torch.tensor([[True, False]]))
     >>> result = metric.compute()

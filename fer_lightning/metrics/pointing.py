@@ -44,7 +44,7 @@ def pointing_game(
         masks = Masks(_grown(masks.pixels, tolerance), masks.single)
     hottest = (heat == heat.amax((1, 2), keepdim=True)) & (heat > 0)
     sums = region_sums(hottest.float(), masks)
-    return sums.inside / (sums.inside + sums.outside)  # a zero map is 0 / 0
+    return torch.from_numpy(sums.per_total(sums.inside))
 
 
 class PointingGame(PerSampleMetric):
