@@ -17,6 +17,7 @@ from fer_lightning.models.cost import count_multiply_adds, count_parameters
 from fer_lightning.tracking.metrics_csv import MetricsCSV
 from fer_lightning.tracking.provenance import code_version, hardware, substitutions, versions
 from fer_lightning.tracking.run_folder import RunFolder, atomic, write_json
+from fer_lightning.tracking.wandb import WandbTracker
 
 
 class Recorder(L.Callback):
@@ -27,7 +28,7 @@ class Recorder(L.Callback):
         metrics: the run's metrics.csv, cut back to the checkpoint when a run goes on.
         run: how the run was started; completed and written to run.json.
         config: the whole configuration, for the trackers.
-        wandb_mode: how W&B tracks the run.
+        wandb: how W&B tracks the run; it can change when its server does not answer.
     """
 
     def __init__(
@@ -36,10 +37,10 @@ class Recorder(L.Callback):
         metrics: MetricsCSV,
         run: dict[str, Any],
         config: dict[str, Any],
-        wandb_mode: str,
+        wandb: WandbTracker,
     ) -> None:
         self.folder, self.metrics, self.run = folder, metrics, run
-        self.config, self.wandb_mode = config, wandb_mode
+        self.config, self.wandb = config, wandb
         self.seconds = 0.0  # of training, over all processes that worked on this run
         self.best: dict[str, Any] = {}
         self.epochs = 0  # that are complete
@@ -65,9 +66,7 @@ class Recorder(L.Callback):
             "fingerprint": data.image_set.fingerprint,
             "notes": data.image_set.notes,
             "split": {"counts": data.split.counts, "notes": data.split.notes},
-            "substitutions": substitutions(
-                data.image_set.name, self.wandb_mode, trainer.strategy.root_device.type
-            ),
+            "substitutions": self._substitutions(trainer),
             "model": name_of(classifier(pl_module).net),
             "parameters": count_parameters(classifier(pl_module).net),
             "multiply_adds": count_multiply_adds(classifier(pl_module).net),
@@ -84,6 +83,10 @@ class Recorder(L.Callback):
             write_json(self.folder.run, self.run)
             for logger in trainer.loggers:
                 logger.log_hyperparams(self.config | {"run": self.run})
+
+    def _substitutions(self, trainer: L.Trainer) -> list[str]:
+        device = trainer.strategy.root_device.type
+        return substitutions(data_of(trainer).image_set.name, self.wandb.mode, device)
 
     def on_train_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Forget epochs that were logged but are not in the checkpoint."""
@@ -147,6 +150,7 @@ class Recorder(L.Callback):
             "epochs": self.epochs,
             "best_epoch": self.best.get("epoch"),
             "seconds": round(self.seconds, 1),
+            "substitutions": self._substitutions(trainer),
             **({"val": self.best} if self.best else {}),
         }
         if measured is not None:

@@ -134,7 +134,7 @@ class TrainingCLI(LightningCLI):
             self._get(self.config_init, "wandb"), self.folder, run["wandb_id"]
         )
         self.recorder = Recorder(
-            self.folder, metrics, run, yaml.safe_load(self.config_text), self.wandb.mode
+            self.folder, metrics, run, yaml.safe_load(self.config_text), self.wandb
         )
         return super().instantiate_trainer(
             logger=[metrics, self.wandb, *_listed(trainer.logger)],

@@ -9,7 +9,6 @@ from typing import Any, Literal
 import wandb
 from lightning.pytorch.loggers import WandbLogger
 from lightning.pytorch.utilities import rank_zero_only, rank_zero_warn
-from wandb.sdk.lib import RunDisabled
 
 from fer_lightning import keys
 from fer_lightning.tracking.rank import is_rank_zero
@@ -56,6 +55,16 @@ def has_key() -> bool:
     except (wandb.errors.Error, ValueError) as error:  # e.g. a key of the wrong length
         rank_zero_warn(f"The configured W&B key cannot be used: {error}")
         return False
+
+
+class _Nothing:
+    """Takes every call and every attribute and does nothing."""
+
+    def __getattr__(self, name: str) -> "_Nothing":
+        return self
+
+    def __call__(self, *args: Any, **kwargs: Any) -> "_Nothing":
+        return self
 
 
 def _never_fails(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -114,7 +123,7 @@ class WandbTracker(WandbLogger):
         if self._experiment is None and is_rank_zero():
             self._start()
             if self._experiment is None:
-                self._experiment = RunDisabled()
+                return _Nothing()
         return super().experiment
 
     @_never_fails
