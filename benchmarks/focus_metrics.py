@@ -5,7 +5,8 @@
 Prints one line per comparison: the median time of the loop and of ours, measured in turn in the
 same run, and the median of the ratios of each turn. The targets are 20x for LFR of the six regions
 of a focus table and 3x for LSI, on 10,000 maps of 48x48; LFR of one region alone stands beside
-them, where reading the maps from memory takes most of the time. Results are compared first: LSI is equal, LFR within float32 rounding.
+them, where reading the maps from memory takes most of the time. Results are
+compared first: they are equal up to float32 rounding.
 """
 
 import argparse
