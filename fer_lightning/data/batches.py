@@ -45,8 +45,8 @@ class Part(Dataset[Batch]):
 
     def __getitems__(self, places: list[int]) -> Batch:
         at = torch.tensor(places)
-        soft = None if self.soft is None else self.soft[at]
-        return Batch(self.image[at], self.label[at], self.row[at], soft)
+        image, label, row = (t.index_select(0, at) for t in (self.image, self.label, self.row))
+        return Batch(image, label, row, None if self.soft is None else self.soft[at])
 
 
 class TrainBatches(Sampler[list[int]]):

@@ -4,8 +4,9 @@ import cv2
 import numpy as np
 import pytest
 import torch
+import torch.nn.functional as F
 
-from fer_lightning.data.augment import Augmentation, augment, random_affine, to_float, warp
+from fer_lightning.data.augment import Augmentation, _grid, augment, random_affine, to_float, warp
 from fer_lightning.errors import UserError
 
 
@@ -47,6 +48,13 @@ def test_rotation_equals_opencv():
     matrix = cv2.getRotationMatrix2D((23.5, 23.5), 10, 1)
     theirs = cv2.warpAffine(image, matrix, (48, 48))
     np.testing.assert_allclose(ours[8:-8, 8:-8], theirs[8:-8, 8:-8], atol=2e-3)
+
+
+def test_the_grid_is_torchs():
+    affine = random_affine(5, Augmentation(), torch.device("cpu"))
+    torch.testing.assert_close(
+        _grid(affine, 6, 9), F.affine_grid(affine, [5, 1, 6, 9], align_corners=False)
+    )
 
 
 def test_translation_moves_by_pixels():

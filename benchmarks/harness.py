@@ -1,0 +1,58 @@
+"""Timing in turns: both sides of a comparison meet the same noise of the machine."""
+
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+Run = Callable[[], object]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One comparison: `ratio` is ours over the baseline, in time, and at most `target`."""
+
+    name: str
+    ours: float  # seconds
+    baseline: float
+    ratio: float
+    target: float
+
+    @property
+    def met(self) -> bool:
+        return self.ratio <= self.target
+
+
+def seconds(run: Run) -> float:
+    start = time.perf_counter()
+    run()
+    return time.perf_counter() - start
+
+
+def compare(
+    name: str, ours: Run, baseline: Run, target: float, repeats: int = 7, warm_up: int = 1
+) -> Row:
+    """Time both in turn and take the median of the turns' ratios."""
+    for _ in range(warm_up):
+        baseline()
+        ours()
+    turns = [(seconds(ours), seconds(baseline)) for _ in range(repeats)]
+    mine, theirs = zip(*turns, strict=True)
+    ratio = statistics.median(a / b for a, b in turns)
+    return Row(name, statistics.median(mine), statistics.median(theirs), ratio, target)
+
+
+def print_table(rows: list[Row]) -> None:
+    """Print a Markdown table."""
+    print("| what, against its baseline | ours | baseline | time ratio | target | |")
+    print("|---|---|---|---|---|---|")
+    for row in rows:
+        print(
+            f"| {row.name} | {_time(row.ours)} | {_time(row.baseline)} | {row.ratio:.3f} "
+            f"| at most {row.target:g} | {'met' if row.met else 'MISSED'} |",
+            flush=True,
+        )
+
+
+def _time(value: float) -> str:
+    return f"{value:.2f} s" if value >= 1 else f"{1000 * value:.1f} ms"

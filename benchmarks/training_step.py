@@ -1,0 +1,61 @@
+"""A training epoch through the Trainer against a bare PyTorch loop of the same model."""
+
+import lightning as L
+import torch
+import torch.nn.functional as F
+
+from benchmarks.harness import Row, compare
+from fer_lightning.callbacks.epoch_seed import EpochSeed
+from fer_lightning.callbacks.progress import Progress
+from fer_lightning.data.batches import TrainBatches
+from fer_lightning.data.datamodule import Drawn, FERDataModule
+from fer_lightning.lit.module import Classifier
+from fer_lightning.models import build
+
+STEPS = 12
+BATCH = 64
+
+
+def trainer(**options) -> L.Trainer:
+    return L.Trainer(
+        accelerator="cpu",
+        max_epochs=-1,
+        max_steps=STEPS,
+        logger=False,
+        enable_checkpointing=False,
+        enable_model_summary=False,
+        limit_val_batches=0,
+        use_distributed_sampler=False,
+        **options,
+    )
+
+
+def bare_loop(net, data) -> None:
+    """The loop anybody would write, on images that are already floats in memory."""
+    net.train()
+    optimizer = torch.optim.Adam(net.parameters(), lr=3e-4)
+    part = data.parts["train"]
+    images, labels = part.image.float().div_(255), part.label
+    for places in list(TrainBatches(len(part), BATCH, 0))[:STEPS]:
+        loss = F.cross_entropy(net(images[places]), labels[places])
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+
+def measure() -> list[Row]:
+    data = FERDataModule(source="drawn", drawn=Drawn(size=1050), batch_size=BATCH)
+    data.setup("fit")
+    rows = []
+    for name in ("cnn", "vit"):
+        net = build(name)
+        module = Classifier(net)
+
+        def ours(module=module):
+            trainer(callbacks=[EpochSeed(0), Progress()]).fit(module, data)
+
+        def theirs(net=net):
+            bare_loop(net, data)
+
+        rows.append(compare(f"{name}: {STEPS} steps through the Trainer", ours, theirs, 1.10, 5))
+    return rows
