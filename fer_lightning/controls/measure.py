@@ -1,0 +1,163 @@
+"""All focus numbers of a stack of maps: image by image, and summed up region by region."""
+
+import torch
+from torch import Tensor
+
+from fer_lightning.data.regions import ORDER
+from fer_lightning.metrics import (
+    background_share,
+    local_focus_ratio,
+    mask_auc,
+    mass_ratio,
+    pointing_game,
+    region_overlap,
+    summarise,
+    summarise_ratio,
+)
+
+Number = float | int
+ROWS = ("eyes", "mouth", "eyebrow", "nose", "key", "all")  # of the table, in the paper's order
+PARTS = {"key": ("eyes", "mouth", "eyebrow"), "all": ("eyes", "mouth", "eyebrow", "nose")}
+FACE = ORDER.index("face")
+
+
+def usable(masks: Tensor) -> Tensor:
+    """Tell for which images and regions a mask has an inside and an outside.
+
+    KEY and ALL count only where each of their parts does, and nothing counts without a face.
+
+    Args:
+        masks: (N, 7, H, W) in `ORDER`.
+
+    Returns:
+        (N, 6) bool in the order of `ROWS`.
+    """
+    area = masks.flatten(2).sum(2)
+    fine = dict(zip(ORDER, ((area > 0) & (area < masks[0, 0].numel())).unbind(1), strict=True))
+    for whole, parts in PARTS.items():
+        fine[whole] = torch.stack([fine[name] for name in (whole, *parts)]).all(0)
+    return torch.stack([fine[name] & fine["face"] for name in ROWS], dim=1)
+
+
+def measure(heat: Tensor, masks: Tensor, threshold: float = 0.5) -> dict[str, Tensor]:
+    """Compute every focus number of each image.
+
+    Args:
+        heat: (N, H, W) finite and not negative.
+        masks: (N, 7, H, W) bool in `ORDER`.
+        threshold: share of a map's maximum from which a pixel is hot, for LSI.
+
+    Returns:
+        By name, (N, 6) in the order of `ROWS`, NaN for a zero map: `lfr`, `lsi` (the overlap of a
+        single region; its mean over eyes, eyebrow and mouth for KEY, over these and the nose for
+        ALL), `mass` (mass ratio), `pointing`, `auc`, and `background` (alike for each region).
+
+    Raises:
+        UserError: NaN or negative heat; masks of another size, empty or full.
+
+    >>> heat, masks = torch.ones(2, 4, 4), torch.zeros(2, 7, 4, 4, dtype=torch.bool)
+    >>> masks[:, :, :2] = True
+    >>> measure(heat, masks)["mass"][0].tolist()
+    [1.0, 1.0, 1.0, 1.0, 1.0, 1.0]
+    """
+    return measure_variants(heat, masks[:, None], threshold)[0]
+
+
+def measure_variants(
+    heat: Tensor, masks: Tensor, threshold: float = 0.5
+) -> list[dict[str, Tensor]]:
+    """Compute what `measure` does under several masks at once, which ranks each map only once.
+
+    Args:
+        heat: (N, H, W).
+        masks: (N, V, 7, H, W).
+        threshold: as for `measure`.
+
+    Returns:
+        V times what `measure` returns.
+    """
+    V = masks.shape[1]
+    regions = masks[:, :, [ORDER.index(name) for name in ROWS]].flatten(1, 2)  # (N, V * 6, H, W)
+    single = masks[:, :, [ORDER.index(name) for name in ROWS[:4]]].flatten(1, 2)
+    overlap = region_overlap(heat, single, threshold).unflatten(1, (V, 4))
+    of_whole = [overlap[..., [ROWS.index(name) for name in PARTS[whole]]] for whole in PARTS]
+    background = background_share(heat, masks[:, :, FACE])
+    found = {
+        "lfr": local_focus_ratio(heat, regions),
+        "lsi": torch.cat([overlap, *(part.mean(2, keepdim=True) for part in of_whole)], 2),
+        "background": background[..., None].expand(-1, -1, len(ROWS)),
+        "mass": mass_ratio(heat, regions),
+        "pointing": pointing_game(heat, regions),
+        "auc": mask_auc(heat, regions),
+    }
+    shaped = {name: values.reshape(len(heat), V, len(ROWS)) for name, values in found.items()}
+    return [{name: values[:, v] for name, values in shaped.items()} for v in range(V)]
+
+
+def with_stand_ins(masks: Tensor) -> Tensor:
+    """Replace masks, (N, 7, H, W), without an inside or an outside by a single pixel.
+
+    `usable` tells which these are.
+    """
+    area = masks.flatten(2).sum(2)
+    masks = masks.clone()
+    pixel = torch.zeros_like(masks[0, 0])
+    pixel[0, 0] = True
+    masks[(area == 0) | (area == pixel.numel())] = pixel
+    return masks
+
+
+def summarise_regions(
+    values: dict[str, Tensor], counted: Tensor | None = None
+) -> list[dict[str, Number | str]]:
+    """Sum up the values of `measure` over images, one row a region.
+
+    Args:
+        values: as `measure` returns them.
+        counted: (N, 6) which images count for a region, as `usable` tells; all by default.
+
+    Returns:
+        Rows in the order of `ROWS` with `region`, `n` (images counted), `zero_maps` (of these) and
+        means with zero maps left out; `_zeros_in`: with zero maps counted as 0.
+
+    >>> ones = torch.ones(3, 6)
+    >>> lfr = torch.tensor([0.5, 2.0, torch.nan])[:, None].expand(3, 6)
+    >>> names = ("lsi", "background", "mass", "pointing", "auc")
+    >>> row = summarise_regions({"lfr": lfr, **dict.fromkeys(names, ones)})[4]
+    >>> row["region"], row["n"], row["zero_maps"], row["lfr_mean"], row["lfr_share_ge_1"]
+    ('key', 3, 1, 1.25, 0.5)
+    """
+    rows = []
+    for i, region in enumerate(ROWS):
+        keep = slice(None) if counted is None else counted[:, i].cpu()
+        columns = {name: of_all[keep, i].double() for name, of_all in values.items()}
+        rows.append({"region": region, **_summary(columns)})
+    return rows
+
+
+def _summary(values: dict[str, Tensor]) -> dict[str, Number | str]:
+    """Sum up the (N,) values of one region."""
+    count = len(values["lfr"])
+    if count == 0:  # each mask was eroded away: a row without numbers, not a missing row
+        values = {name: torch.full((1,), torch.nan) for name in values}
+    lfr = {name: value.item() for name, value in summarise_ratio(values["lfr"]).items()}
+    means = {name: summarise(of_image)["mean"].item() for name, of_image in values.items()}
+    row: dict[str, Number | str] = {
+        "lfr_mean": lfr["mean"],
+        "lfr_sd": lfr["sd"],
+        "lfr_median": lfr["median"],
+        "lfr_log_mean": lfr["log_mean"],
+        "lfr_share_ge_1": lfr["share_ge_1"],
+        "lfr_mean_zeros_in": lfr["mean_zeros_in"],
+        "lfr_median_zeros_in": lfr["median_zeros_in"],
+        "lfr_share_ge_1_zeros_in": lfr["share_ge_1_zeros_in"],
+        "lsi": means["lsi"],
+        "lsi_zeros_in": values["lsi"].nan_to_num(0.0).mean().item(),
+        "background_share": means["background"],
+        "mass_ratio": means["mass"],
+        "pointing_game": means["pointing"],
+        "mask_auc": means["auc"],
+    }
+    if count == 0:
+        return {"n": 0, "zero_maps": 0, **dict.fromkeys(row, torch.nan)}
+    return {"n": count, "zero_maps": int(lfr["zero_maps"]), **row}

@@ -1,0 +1,177 @@
+"""The table of a checkpoint: its focus numbers beside those of maps that know nothing."""
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from fer_lightning.attribution.grad_cam import Method, grad_cam
+from fer_lightning.attribution.heat import to_heat
+from fer_lightning.controls.masks import variants
+from fer_lightning.controls.matching import GRID, match
+from fer_lightning.controls.measure import (
+    measure_variants,
+    summarise_regions,
+    usable,
+    with_stand_ins,
+)
+from fer_lightning.controls.null_maps import null_maps
+from fer_lightning.controls.twins import SEEDS, untrained_twin
+from fer_lightning.data.regions import ORDER
+from fer_lightning.errors import UserError
+
+Target = Literal["predicted", "true"]
+Row = dict[str, float | int | str]
+
+
+class Source(NamedTuple):
+    """Maps of one origin.
+
+    Args:
+        name: "model", the name of a null map, or "untrained".
+        seed: of what is random in it, else empty.
+        heat: (N, H, W).
+        grid: "24x24": rows and columns before scaling up; empty where maps have none.
+    """
+
+    name: str
+    seed: str
+    heat: Tensor
+    grid: str = ""
+
+
+def map_sources(
+    model: nn.Module,
+    images: Tensor,
+    labels: Tensor,
+    seed: int = 0,
+    target: Target = "predicted",
+    method: Method = "grad_cam",
+    twin_seeds: Sequence[int] = SEEDS,
+    batch_size: int = 256,
+) -> list[Source]:
+    """Make the maps of a model and all null maps for it; the model's are the first.
+
+    Args:
+        model: a `VisionModel`, left as it was.
+        images: (N, C, H, W) floats in [0, 1] on the model's device.
+        labels: (N,) true classes.
+        seed: of the random maps.
+        target: explain the class that each model predicts itself, or the true one.
+        method: as for `grad_cam`.
+        twin_seeds: of the untrained twins.
+        batch_size: as for `grad_cam`.
+    """
+    wanted = labels.to(images.device) if target == "true" else None
+    size = (images.shape[2], images.shape[3])
+    signed = grad_cam(model, images, wanted, method, batch_size).signed
+    grid = (signed.shape[1], signed.shape[2])
+    native = f"{grid[0]}x{grid[1]}"
+    heat = to_heat(signed, size).cpu()
+    sources = [Source("model", "", heat, native)]
+    for name, maps in null_maps(heat, grid, seed).items():
+        noise = name == "random_grid"
+        sources.append(Source(name, str(seed) if noise else "", maps, native if noise else ""))
+    for twin_seed in twin_seeds:
+        twin = untrained_twin(model, twin_seed)
+        signed = grad_cam(twin, images, wanted, method, batch_size).signed
+        sources.append(Source("untrained", str(twin_seed), to_heat(signed, size).cpu(), native))
+    return sources
+
+
+def tabulate(
+    sources: Sequence[Source], masks: Tensor, seed: int = 0, grid: int = GRID
+) -> list[Row]:
+    """Measure all maps at their own and at one common resolution, under all variants of the masks.
+
+    Args:
+        sources: as `map_sources` makes them.
+        masks: (N, 7, H, W) bool in `ORDER`.
+        seed: of the shuffled masks.
+        grid: cells along each side of the common resolution.
+
+    Returns:
+        Tidy rows: `source`, `seed`, `grid`, `resolution` ("native" or "matched"), `masks`
+        ("given", "dilated", "eroded", "shuffled"), and what `summarise_regions` gives.
+    """
+    masks = masks.cpu()
+    every = variants(masks, seed)
+    counted = [usable(changed) for changed in every.values()]
+    # given masks must be usable; others may have been eroded away
+    changed = [m if name == "given" else with_stand_ins(m) for name, m in every.items()]
+    stacked = torch.stack(changed, dim=1)  # (N, V, 7, H, W)
+    rows: list[Row] = []
+    for source in sources:
+        resolutions = (
+            ("native", source.grid, source.heat),
+            ("matched", f"{grid}x{grid}", match(source.heat, grid)),
+        )
+        for resolution, cells, heat in resolutions:
+            found = measure_variants(heat, stacked)
+            for variant, values, count in zip(every, found, counted, strict=True):
+                names: Row = {
+                    "source": source.name,
+                    "seed": source.seed,
+                    "resolution": resolution,
+                    "grid": cells,
+                    "masks": variant,
+                }
+                rows += [names | summary for summary in summarise_regions(values, count)]
+    return rows
+
+
+def focus_table(
+    model: nn.Module,
+    images: Tensor,
+    masks: Tensor,
+    labels: Tensor,
+    seed: int = 0,
+    target: Target = "predicted",
+    method: Method = "grad_cam",
+    twin_seeds: Sequence[int] = SEEDS,
+    grid: int = GRID,
+    batch_size: int = 256,
+) -> list[Row]:
+    """Return the tidy table of a model; arguments as for `map_sources` and `tabulate`.
+
+    >>> from fer_lightning.models import CNN
+    >>> model = CNN(image_size=8, widths=(4, 4, 4, 4))
+    >>> masks = torch.zeros(2, 7, 8, 8, dtype=torch.bool)
+    >>> masks[:, :, :4] = True
+    >>> rows = focus_table(model, torch.rand(2, 1, 8, 8), masks, torch.tensor([0, 3]))
+    >>> len(rows)  # 10 kinds of maps, 2 resolutions, 3 variants of masks, 6 regions
+    360
+    """
+    check_masks_of(images, masks, labels)
+    sources = map_sources(
+        model, images, labels, seed, target, method, twin_seeds, batch_size=batch_size
+    )
+    return tabulate(sources, masks, seed, grid)
+
+
+def check_masks_of(images: Tensor, masks: Tensor, labels: Tensor) -> None:
+    """Refuse masks that do not belong to the images, before any map is made.
+
+    Raises:
+        UserError: another number, another size, other regions, or an empty or full mask.
+    """
+    N, size = len(images), tuple(images.shape[2:])
+    if tuple(masks.shape) != (N, len(ORDER), *size) or masks.dtype != torch.bool:
+        raise UserError(
+            f"expected boolean masks of shape {(N, len(ORDER), *size)} ({', '.join(ORDER)}) but "
+            f"got {masks.dtype} of shape {tuple(masks.shape)}; see data.regions.masks_for"
+        )
+    if labels.shape != (N,):
+        raise UserError(
+            f"expected one label for each of {N} images but got shape {tuple(labels.shape)}"
+        )
+    area = masks.flatten(2).sum(2)
+    useless = ((area == 0) | (area == masks[0, 0].numel())).nonzero().tolist()
+    if useless:
+        image, region = useless[0]
+        state = "an empty" if area[image, region] == 0 else "a full"
+        raise UserError(
+            f"expected masks with pixels inside and outside but got {state} {ORDER[region]} mask "
+            f"for image {image} ({len(useless)} such masks); leave such images out"
+        )

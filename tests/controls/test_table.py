@@ -1,0 +1,198 @@
+import csv
+import io
+import math
+
+import pytest
+import torch
+from rich.console import Console
+
+from fer_lightning.attribution import grad_cam, to_heat
+from fer_lightning.controls import Source, focus_table, map_sources, tabulate
+from fer_lightning.controls.report import (
+    focus_view,
+    masks_view,
+    occlusion_view,
+    randomisation_view,
+    to_csv,
+)
+from fer_lightning.data.regions import ORDER
+from fer_lightning.errors import UserError
+from fer_lightning.metrics import local_focus_ratio
+from fer_lightning.models import CNN
+
+LABELS = torch.tensor([0, 1, 0])
+
+
+@pytest.fixture
+def images():
+    return torch.rand(3, 1, 8, 8, generator=torch.Generator().manual_seed(0))
+
+
+@pytest.fixture
+def own_masks(masks):
+    """Masks that differ between images: those of the second are moved down by a pixel."""
+    masks[1] = masks[1].roll(1, dims=1)
+    return masks
+
+
+def select(rows, **wanted):
+    return [row for row in rows if wanted.items() <= row.items()]
+
+
+def shown(*tables):
+    console = Console(width=160, file=io.StringIO())
+    for table in tables:
+        console.print(table)
+    return console.file.getvalue()
+
+
+def test_every_kind_of_map_under_every_condition(spots, images, own_masks):
+    rows = focus_table(spots, images, own_masks, LABELS, twin_seeds=(5, 6))
+    kinds = list(dict.fromkeys((row["source"], row["seed"]) for row in rows))
+    assert kinds == [
+        ("model", ""),
+        ("uniform", ""),
+        ("gaussian_0.33", ""),
+        ("gaussian_0.25", ""),
+        ("gaussian_0.17", ""),
+        ("random_grid", "0"),
+        ("mean_map", ""),
+        ("untrained", "5"),
+        ("untrained", "6"),
+    ]
+    assert len(rows) == len(kinds) * 2 * 4 * 6
+    assert len({tuple(list(row.values())[:6]) for row in rows}) == len(rows)
+    assert all(list(row) == list(rows[0]) for row in rows)
+
+
+def test_the_models_row_is_what_the_metrics_give(spots, images, own_masks):
+    rows = focus_table(spots, images, own_masks, LABELS, twin_seeds=())
+    (row,) = select(rows, source="model", resolution="native", masks="given", region="mouth")
+    # Grad-CAM of this model is the picture itself times a positive number
+    heat = to_heat(images[:, 0], 8)
+    expected = local_focus_ratio(heat, own_masks[:, ORDER.index("mouth")], per_image=True)
+    assert row["grid"] == "8x8"
+    assert row["lfr_mean"] == pytest.approx(expected.mean().item(), rel=1e-5)
+    assert row["lfr_sd"] == pytest.approx(expected.std().item(), rel=1e-5)
+
+
+def test_uniform_rows_are_neutral_everywhere(spots, images, own_masks):
+    rows = focus_table(spots, images, own_masks, LABELS, twin_seeds=())
+    for row in select(rows, source="uniform"):
+        if row["n"]:
+            assert row["lfr_mean"] == pytest.approx(1.0)
+            assert row["mass_ratio"] == pytest.approx(1.0)
+            assert row["mask_auc"] == pytest.approx(0.5)
+
+
+def test_eroded_regions_that_are_gone_are_not_counted(spots, images, own_masks):
+    rows = focus_table(spots, images, own_masks, LABELS, twin_seeds=())
+    eroded = select(rows, source="model", resolution="native", masks="eroded")
+    counts = {row["region"]: row["n"] for row in eroded}
+    # one row high; two rows high, but at the edge of the picture in the second image
+    assert (counts["eyes"], counts["mouth"], counts["key"]) == (0, 1, 0)
+    assert math.isnan(eroded[0]["lfr_mean"])
+    dilated = select(rows, source="model", resolution="native", masks="dilated")
+    assert [row["n"] for row in dilated] == [3] * 6
+
+
+def test_matched_resolution_uses_the_stated_grid(own_masks):
+    heat = torch.zeros(3, 8, 8)
+    heat[:, 5, 3] = 1.0
+    rows = tabulate([Source("model", "", heat, "8x8")], own_masks, grid=2)
+    matched = select(rows, resolution="matched", masks="given", region="mouth")[0]
+    native = select(rows, resolution="native", masks="given", region="mouth")[0]
+    assert matched["grid"] == "2x2"
+    assert native["lfr_median"] == pytest.approx(1e8 / 8, rel=1e-6)
+    assert matched["lfr_median"] < 5
+
+
+def test_target_true_explains_the_label(spots, images):
+    found = map_sources(spots, images, LABELS, target="true", twin_seeds=())
+    expected = to_heat(grad_cam(spots, images, LABELS).signed, 8)
+    torch.testing.assert_close(found[0].heat, expected)
+
+
+def test_same_seed_same_table(images, own_masks):
+    torch.manual_seed(0)
+    model = CNN(image_size=8, widths=(4, 4, 4, 4), feature_width=8)
+    first, again = (to_csv(focus_table(model, images, own_masks, LABELS, seed=3)) for _ in range(2))
+    assert first == again
+    assert first != to_csv(focus_table(model, images, own_masks, LABELS, seed=4))
+
+
+def test_zero_maps_are_counted(own_masks):
+    heat = torch.zeros(3, 8, 8)
+    heat[0] = 1.0
+    (row,) = select(
+        tabulate([Source("model", "", heat)], own_masks),
+        resolution="matched",
+        masks="given",
+        region="key",
+    )
+    assert (row["n"], row["zero_maps"]) == (3, 2)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda m: m[:2], r"shape \(3, 7, 8, 8\)"),
+        (lambda m: m[..., :7], r"shape \(3, 7, 8, 8\)"),
+        (lambda m: m.float(), "boolean masks"),
+        (lambda m: m & (torch.arange(7).view(1, 7, 1, 1) != 2), "an empty nose mask for image 0"),
+        (lambda m: m | (torch.arange(7).view(1, 7, 1, 1) == 6), "a full face mask for image 0"),
+    ],
+)
+def test_masks_that_do_not_fit(spots, images, masks, change, message):
+    with pytest.raises(UserError, match=message):
+        focus_table(spots, images, change(masks), LABELS)
+
+
+def test_labels_that_do_not_fit(spots, images, masks):
+    with pytest.raises(UserError, match="one label for each of 3 images"):
+        focus_table(spots, images, masks, LABELS[:2])
+
+
+def test_a_model_with_nan_weights(spots, images, masks):
+    with torch.no_grad():
+        spots.head.weight[0, 0] = torch.nan
+    with pytest.raises(UserError, match="NaN"):
+        focus_table(spots, images, masks, LABELS)
+
+
+def test_csv_reads_back(spots, images, own_masks):
+    rows = focus_table(spots, images, own_masks, LABELS, twin_seeds=())
+    back = list(csv.DictReader(to_csv(rows).splitlines()))
+    assert len(back) == len(rows)
+    assert float(back[7]["lfr_median"]) == pytest.approx(rows[7]["lfr_median"], rel=1e-5)
+
+
+def test_views_name_regions_and_null_maps(spots, images, own_masks):
+    rows = focus_table(spots, images, own_masks, LABELS, twin_seeds=(1,))
+    text = shown(focus_view(rows, "native"), focus_view(rows, "matched"), masks_view(rows))
+    regions = ("EYES", "MOUTH", "EYEBROW", "NOSE", "KEY", "ALL")
+    places = [text.index(f" {name} ") for name in regions]
+    assert places == sorted(places)
+    for name in ("KEY uniform", "KEY gaussian 0.25", "KEY mean map", "KEY untrained 1", "shuffled"):
+        assert name in text
+    assert "8x8 cells, N=3" in text
+    assert "6x6 cells" in text
+    (key,) = select(rows, source="model", resolution="native", masks="given", region="key")
+    assert f"{key['lfr_mean']:.3f} ± {key['lfr_sd']:.3f}" in text
+
+
+def test_view_of_occlusion_averages_random_patches():
+    row = {"region": "key", "fill": "mean", "area_share": 0.25, "covers": 0.2, "acc_hidden": 0.5}
+    row |= {"acc_drop": 0.1, "logit_drop": 1.0}
+    rows = [row | {"patch": "region", "spearman": 0.3, "pairs": 9}]
+    rows += [row | {"patch": "random", "logit_drop": v} for v in (2.0, 5.0)]
+    text = shown(occlusion_view(rows))
+    assert "0.300 (9)" in text
+    assert "3.500" in text
+
+
+def test_view_of_randomisation():
+    row = {"layer": "head", "parameters": 0.01, "spearman": 0.5, "pearson": 0.25, "undefined": 3}
+    text = shown(randomisation_view([row | {"map": "heat"}, row | {"map": "signed"}]))
+    assert text.count("head") == 1
+    assert "0.250" in text
