@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from fer_lightning.attribution.frozen import check_images, frozen_eval, plain
-from fer_lightning.attribution.target import check_target, choose
+from fer_lightning.attribution.target import check_target, choose, split_target
 from fer_lightning.errors import UserError, nearest
 from fer_lightning.models.base import VisionModel
 
@@ -70,11 +70,12 @@ def grad_cam(
         raise UserError(
             f"expected a method but got '{method}'; {nearest(method, get_args(Method))}"
         )
-    parts = []
+    wanted = split_target(target, len(images), batch_size)
     with frozen_eval(model) as inner:
-        wanted = target.split(batch_size) if isinstance(target, Tensor) else None
-        for i, part in enumerate(images.split(batch_size)):
-            parts.append(_one_batch(inner, plain(part), wanted[i] if wanted else target, method))
+        parts = [
+            _one_batch(inner, plain(part), classes, method)
+            for part, classes in zip(images.split(batch_size), wanted, strict=True)
+        ]
         signed, classes, logits, felt, missed = map(torch.cat, zip(*parts, strict=True))
         # One image may well have no gradient. None anywhere but at [CLS] is the layer's fault.
         if missed.any() and not felt.any():

@@ -52,3 +52,18 @@ def choose(logits: Tensor, target: int | Tensor | None) -> Tensor:
             f"{int(low if low < 0 else high)}; check the labels"
         )
     return classes
+
+
+def split_target(
+    target: int | Tensor | None, images: int, batch_size: int
+) -> list[int | Tensor | None]:
+    """Return the targets of each batch.
+
+    >>> split_target(torch.tensor([4, 5, 6]), 3, batch_size=2)
+    [tensor([4, 5]), tensor([6])]
+    >>> split_target(4, 3, batch_size=2)
+    [4, 4]
+    """
+    if isinstance(target, Tensor):
+        return list(target.split(batch_size))
+    return [target] * -(-images // batch_size)
