@@ -55,8 +55,10 @@ def draw_overlay(
             f"expected a size from 1 to 8192 pixels and an opacity from 0 to 1 but got {size} and "
             f"{opacity}"
         )
-    picture = cv2.resize(as_rgb(image), (size, size), interpolation=cv2.INTER_CUBIC)
-    canvas = picture.astype(np.uint8)
+    picture = as_rgb(image)
+    shrinks = max(picture.shape[:2]) > size
+    scaling = cv2.INTER_AREA if shrinks else cv2.INTER_CUBIC  # the latter would skip pixels
+    canvas = cv2.resize(picture, (size, size), interpolation=scaling).astype(np.uint8)
     scaled = scale_heat(heat, size)
     if scaled.max() <= 0:
         return canvas

@@ -139,6 +139,8 @@ def test_boxes_and_contours_are_drawn():
 def test_the_drawing_scales():
     image = np.full((48, 48), 128, np.uint8)
     assert draw_overlay(image, disc(6, 24), size=448).shape == (448, 448, 3)
+    stripes = np.tile(np.array([0, 255], np.uint8), (448, 224))  # finer than the result
+    assert np.abs(draw_overlay(stripes, np.zeros((2, 2))).astype(int) - 127).max() <= 1
     tiny = draw_overlay(np.zeros((1, 1), np.uint8), np.ones((1, 1)), size=1)
     assert tiny.shape == (1, 1, 3)
 
