@@ -1,0 +1,125 @@
+"""Which class is taken for which."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from fer_lightning.errors import UserError
+from fer_lightning.plots.style import BLUE, GREY, MIDDLE, new_figure, styled, tidy
+
+
+@styled
+def confusion_figure(
+    counts: NDArray[np.integer[Any]], classes: Sequence[str], title: str = ""
+) -> Figure:
+    """Draw the row-normalised confusion matrix, with counts in small print and recall beside it.
+
+    Args:
+        counts: (K, K), row = true class, column = predicted class.
+        classes: K names.
+        title: model, epoch, data set and its fingerprint.
+
+    Returns:
+        A figure one and a half columns wide: the matrix, and bars of recall with the number of
+        images of each class. A class without images has a note in place of percentages.
+
+    Raises:
+        UserError: counts that are not (K, K), or negative.
+
+    >>> figure = confusion_figure(np.array([[3, 1], [0, 0]]), ("cat", "dog"))
+    >>> [text.get_text() for text in figure.axes[0].texts]
+    ['75', '3', '25', '1', 'no images']
+    """
+    K = len(classes)
+    if counts.shape != (K, K) or (counts < 0).any():
+        raise UserError(
+            f"expected counts of shape ({K}, {K}), none negative, but got shape {counts.shape}; "
+            "give one row a true class and one column a predicted one"
+        )
+    totals = counts.sum(1)
+    share = counts / np.maximum(totals, 1)[:, None]
+    figure = new_figure(MIDDLE, max(1.6, 3.6 * min(K, 8) / 7), title, _caption(counts))
+    matrix, bars = figure.subplots(1, 2, width_ratios=(5, 1), sharey=True)
+    matrix.imshow(share, cmap="Blues", vmin=0, vmax=1, aspect="auto")
+    for row in range(K):
+        if totals[row]:
+            for column in range(K):
+                _cell(
+                    matrix,
+                    row,
+                    column,
+                    share[row, column],
+                    int(counts[row, column]),
+                    8 if K < 9 else 7,
+                )
+        else:
+            place: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 7}
+            matrix.text((K - 1) / 2, row, "no images", color=GREY, style="italic", **place)
+    matrix.set_xticks(
+        range(K),
+        classes,
+        rotation=45 if K > 3 else 0,
+        ha="right" if K > 3 else "center",
+        rotation_mode="anchor",
+    )
+    matrix.set_yticks(range(K), classes)
+    matrix.set_xlabel("predicted")
+    matrix.set_ylabel("true")
+    matrix.spines[:].set_visible(False)
+    matrix.set_xticks(np.arange(1, K) - 0.5, minor=True)
+    matrix.set_yticks(np.arange(1, K) - 0.5, minor=True)
+    matrix.grid(which="minor", color="white", linewidth=1)
+    _recall(bars, share.diagonal(), totals)
+    for axes in (matrix, bars):
+        tidy(axes)
+        axes.tick_params(which="both", length=0)
+    return figure
+
+
+def _cell(axes: Axes, row: int, column: int, share: float, count: int, big: float) -> None:
+    """Write the percentage, and below it how many images that is."""
+    colour = "white" if share > 0.55 else "black"
+    weight = "bold" if row == column else "normal"
+    place: dict[str, Any] = {"ha": "center", "color": colour, "in_layout": False}
+    axes.text(
+        column,
+        row + 0.04,
+        f"{100 * share:.0f}",
+        va="bottom",
+        fontsize=big,
+        fontweight=weight,
+        **place,
+    )
+    axes.text(column, row + 0.1, f"{count}", va="top", fontsize=5.5, **place)
+
+
+def _recall(
+    axes: Axes, recall: NDArray[np.floating[Any]], totals: NDArray[np.integer[Any]]
+) -> None:
+    """Draw recall as bars, with the number of images of each class at their right."""
+    axes.barh(np.arange(len(recall)), recall, color=BLUE, height=0.6)
+    for row, total in enumerate(totals):
+        words = f"{recall[row]:.2f}\nn = {total}" if total else "n = 0"
+        axes.text(1.05, row, words, fontsize=6, va="center")
+    axes.axvline(1, color=GREY, linewidth=0.5)
+    axes.set_xlim(0, 1)
+    axes.set_xticks([0, 1])
+    axes.set_xlabel("recall")
+    axes.spines["left"].set_visible(False)
+    axes.tick_params(labelleft=False)
+
+
+def _caption(counts: NDArray[np.integer[Any]]) -> str:
+    total = int(counts.sum())
+    if not total:
+        return "No predictions."
+    present = counts.sum(1) > 0
+    recall = counts.diagonal()[present] / counts.sum(1)[present]
+    return (
+        f"Percent of each true class, small print: images. Accuracy {counts.trace() / total:.3f}, "
+        f"mean recall {recall.mean():.3f} over {present.sum()} classes, {total:,} images."
+    )
