@@ -1,0 +1,124 @@
+"""``fer-lightning faces``: a sheet of the drawn faces, or the picture at the top of the README."""
+
+import argparse
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from matplotlib.backend_bases import FigureCanvasBase
+from matplotlib.figure import Figure
+
+from fer_lightning.data.faces import drawn_faces
+from fer_lightning.data.image_set import ImageSet
+from fer_lightning.data.labels import FER_CLASSES
+from fer_lightning.errors import UserError, nearest
+from fer_lightning.plots.faces import sheet
+from fer_lightning.plots.hero import hero
+from fer_lightning.tracking.run_folder import atomic
+
+# Which face of its class stands in the README: people who differ
+CHOSEN = (7, 8, 7, 5, 3, 7, 4)
+MOST = 100  # faces in a row; more would be smaller than their pixels
+
+
+def sheet_figure(
+    size: int = 48,
+    per_class: int = 10,
+    seed: int = 0,
+    regions: bool = False,
+    cue: Literal["none", "background"] = "none",
+    difficulty: float = 0.5,
+) -> Figure:
+    """Draw faces and lay them out, one row a class.
+
+    Args:
+        size: height and width of a face in pixels.
+        per_class: faces in a row.
+        seed: of the faces.
+        regions: outline eyes, eyebrows, nose, mouth and face.
+        cue: "background" plants the pattern that tells the label.
+        difficulty: from 0, clear expressions, to 1.
+    """
+    if not 1 <= per_class <= MOST:
+        raise UserError(f"expected 1 to {MOST} faces a class but got {per_class}; change it")
+    faces = drawn_faces(
+        len(FER_CLASSES) * per_class, seed, size, cue, difficulty=difficulty, with_masks=regions
+    )
+    return sheet(faces, per_class, seed, regions)
+
+
+def hero_figure(seed: int = 0) -> Figure:
+    """Draw one face of each expression, large and at the size that models see."""
+
+    def chosen(size: int) -> ImageSet:
+        faces = drawn_faces(7 * (max(CHOSEN) + 1), seed, size, difficulty=0.15)
+        rows = [np.flatnonzero(faces.labels == k)[nth] for k, nth in enumerate(CHOSEN)]
+        return faces.subset(np.array(rows))
+
+    large, small = chosen(512), chosen(48)
+    assert small.masks is not None
+    masks = dict(zip(small.mask_regions, small.masks.swapaxes(0, 1), strict=True))
+    return hero(large.images[:, 0], small.images[:, 0], masks, FER_CLASSES)
+
+
+def picture_format(out: Path) -> str:
+    """Return the format that the ending of a name asks for.
+
+    Raises:
+        UserError: an ending that is no picture's, or a place where no file can be.
+
+    >>> picture_format(Path("faces.PNG"))
+    'png'
+    """
+    known = FigureCanvasBase.get_supported_filetypes()
+    ending = out.suffix.removeprefix(".").lower()
+    if ending not in known:
+        raise UserError(
+            f"expected a picture such as faces.png but got '{out.name}'; {nearest(ending, known)}"
+        )
+    if not out.absolute().parent.is_dir():
+        raise UserError(f"expected a folder for {out} but {out.parent} is none; make it first")
+    if out.is_dir():
+        raise UserError(f"expected a file to write but {out} is a folder; choose another name")
+    return ending
+
+
+def save(figure: Figure, out: Path, **options: Any) -> None:
+    """Write a picture, whole or not at all.
+
+    Raises:
+        UserError: as `picture_format`, or the file cannot be written.
+    """
+    ending = picture_format(out)
+    try:
+        with atomic(out, "wb") as file:
+            figure.savefig(file, format=ending, **options)
+    except OSError as error:
+        raise UserError(
+            f"expected to write {out} but got '{error.strerror}'; choose another file"
+        ) from error
+
+
+def main(argv: list[str]) -> int:
+    """Read the arguments, draw, save and say where."""
+    parser = argparse.ArgumentParser(prog="fer-lightning faces", description=__doc__)
+    parser.add_argument("--out", type=Path, required=True, help="picture to write: .png, .pdf, ...")
+    parser.add_argument("--size", type=int, default=48, help="side of a face in pixels")
+    parser.add_argument("--per-class", type=int, default=10, help="faces in a row")
+    parser.add_argument("--seed", type=int, default=0, help="another seed, other people")
+    parser.add_argument("--difficulty", type=float, default=0.5, help="0 (clear) to 1 (faint)")
+    parser.add_argument("--regions", action="store_true", help="outline the exact regions")
+    parser.add_argument("--cue", action="store_true", help="plant the background cue")
+    parser.add_argument("--hero", action="store_true", help="the README's picture instead")
+    args = parser.parse_args(argv)
+    picture_format(args.out)  # mistakes are told before anything is drawn
+    if args.hero:
+        save(hero_figure(args.seed), args.out, dpi=185, pil_kwargs={"optimize": True})
+    else:
+        cue: Literal["none", "background"] = "background" if args.cue else "none"
+        figure = sheet_figure(
+            args.size, args.per_class, args.seed, args.regions, cue, args.difficulty
+        )
+        save(figure, args.out)
+    print(f"saved {args.out}")
+    return 0
