@@ -127,22 +127,23 @@ def summarise_regions(
     >>> row["region"], row["n"], row["zero_maps"], row["lfr_mean"], row["lfr_share_ge_1"]
     ('key', 3, 1, 1.25, 0.5)
     """
-    rows = []
-    for i, region in enumerate(ROWS):
-        keep = slice(None) if counted is None else counted[:, i].cpu()
-        columns = {name: of_all[keep, i].double() for name, of_all in values.items()}
-        rows.append({"region": region, **_summary(columns)})
-    return rows
+    if counted is None or counted.all():
+        found = _summaries({name: of_all.double() for name, of_all in values.items()})
+    else:
+        found = []
+        for i, keep in enumerate(counted.cpu().unbind(1)):
+            kept = {name: of_all[keep, i : i + 1].double() for name, of_all in values.items()}
+            found += _summaries(kept) if keep.any() else [_nothing(kept)]
+    return [{"region": region, **row} for region, row in zip(ROWS, found, strict=True)]
 
 
-def _summary(values: dict[str, Tensor]) -> dict[str, Number | str]:
-    """Sum up the (N,) values of one region."""
-    count = len(values["lfr"])
-    if count == 0:  # each mask was eroded away: a row without numbers, not a missing row
-        values = {name: torch.full((1,), torch.nan) for name in values}
-    lfr = {name: value.item() for name, value in summarise_ratio(values["lfr"]).items()}
-    means = {name: summarise(of_image)["mean"].item() for name, of_image in values.items()}
-    row: dict[str, Number | str] = {
+def _summaries(values: dict[str, Tensor]) -> list[dict[str, Number | str]]:
+    """Sum up (N, R) values, one row a region; N is not 0."""
+    lfr = summarise_ratio(values["lfr"])
+    mean = {name: summarise(of_image)["mean"] for name, of_image in values.items() if name != "lfr"}
+    columns = {
+        "n": lfr["n"],
+        "zero_maps": lfr["zero_maps"],
         "lfr_mean": lfr["mean"],
         "lfr_sd": lfr["sd"],
         "lfr_median": lfr["median"],
@@ -151,13 +152,18 @@ def _summary(values: dict[str, Tensor]) -> dict[str, Number | str]:
         "lfr_mean_zeros_in": lfr["mean_zeros_in"],
         "lfr_median_zeros_in": lfr["median_zeros_in"],
         "lfr_share_ge_1_zeros_in": lfr["share_ge_1_zeros_in"],
-        "lsi": means["lsi"],
-        "lsi_zeros_in": values["lsi"].nan_to_num(0.0).mean().item(),
-        "background_share": means["background"],
-        "mass_ratio": means["mass"],
-        "pointing_game": means["pointing"],
-        "mask_auc": means["auc"],
+        "lsi": mean["lsi"],
+        "lsi_zeros_in": values["lsi"].nan_to_num(0.0).mean(0),
+        "background_share": mean["background"],
+        "mass_ratio": mean["mass"],
+        "pointing_game": mean["pointing"],
+        "mask_auc": mean["auc"],
     }
-    if count == 0:
-        return {"n": 0, "zero_maps": 0, **dict.fromkeys(row, torch.nan)}
-    return {"n": count, "zero_maps": int(lfr["zero_maps"]), **row}
+    by_region = zip(*(column.tolist() for column in columns.values()), strict=True)
+    return [dict(zip(columns, numbers, strict=True)) for numbers in by_region]
+
+
+def _nothing(values: dict[str, Tensor]) -> dict[str, Number | str]:
+    """Return the row of a region that was eroded away in every image: there, without numbers."""
+    names = _summaries({name: torch.full((1, 1), torch.nan) for name in values})[0]
+    return {**dict.fromkeys(names, torch.nan), "n": 0, "zero_maps": 0}

@@ -73,7 +73,7 @@ def occlusion(
         itself also `logit_excess` over random patches and `spearman`, `pearson` of `focus` with
         that excess over `pairs` images.
     """
-    before = _answers(model, images, batch_size)
+    before = answers(model, images, batch_size)
     size = (images.shape[2], images.shape[3])
     rows: list[Row] = []
     excess: dict[str, Tensor] = {}
@@ -86,7 +86,7 @@ def occlusion(
         for fill in fills:
             found, drops = [], []
             for patch, seed, hidden in patches:
-                after = _answers(model, hide(images, hidden, fill), batch_size)
+                after = answers(model, hide(images, hidden, fill), batch_size)
                 row, drop = _compare(before, after, labels.cpu())
                 covers = ((hidden & mask).sum((1, 2)) / area).double().mean().item()
                 share = hidden.double().mean().item()
@@ -118,8 +118,8 @@ def correlate(focus: Tensor, drop: Tensor) -> Row:
     }
 
 
-def _answers(model: nn.Module, images: Tensor, batch_size: int) -> Tensor:
-    """Return logits, (N, K), on the CPU."""
+def answers(model: nn.Module, images: Tensor, batch_size: int) -> Tensor:
+    """Return a model's logits, (N, K), on the CPU; the model is left as it was."""
     with frozen_eval(model) as inner, torch.no_grad():
         return torch.cat([inner.forward(plain(part)).cpu() for part in images.split(batch_size)])
 

@@ -143,14 +143,14 @@ def focus_table(
     >>> len(rows)  # 10 kinds of maps, 2 resolutions, 3 variants of masks, 6 regions
     360
     """
-    check_masks_of(images, masks, labels)
+    check_inputs(images, masks, labels)
     sources = map_sources(
         model, images, labels, seed, target, method, twin_seeds, batch_size=batch_size
     )
     return tabulate(sources, masks, seed, grid)
 
 
-def check_masks_of(images: Tensor, masks: Tensor, labels: Tensor) -> None:
+def check_inputs(images: Tensor, masks: Tensor, labels: Tensor) -> None:
     """Refuse masks that do not belong to the images, before any map is made.
 
     Raises:

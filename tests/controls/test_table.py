@@ -1,20 +1,12 @@
 import csv
-import io
 import math
 
 import pytest
 import torch
-from rich.console import Console
 
 from fer_lightning.attribution import grad_cam, to_heat
 from fer_lightning.controls import Source, focus_table, map_sources, tabulate
-from fer_lightning.controls.report import (
-    focus_view,
-    masks_view,
-    occlusion_view,
-    randomisation_view,
-    to_csv,
-)
+from fer_lightning.controls.report import to_csv
 from fer_lightning.data.regions import ORDER
 from fer_lightning.errors import UserError
 from fer_lightning.metrics import local_focus_ratio
@@ -37,13 +29,6 @@ def own_masks(masks):
 
 def select(rows, **wanted):
     return [row for row in rows if wanted.items() <= row.items()]
-
-
-def shown(*tables):
-    console = Console(width=160, file=io.StringIO())
-    for table in tables:
-        console.print(table)
-    return console.file.getvalue()
 
 
 def test_every_kind_of_map_under_every_condition(spots, images, own_masks):
@@ -165,34 +150,3 @@ def test_csv_reads_back(spots, images, own_masks):
     back = list(csv.DictReader(to_csv(rows).splitlines()))
     assert len(back) == len(rows)
     assert float(back[7]["lfr_median"]) == pytest.approx(rows[7]["lfr_median"], rel=1e-5)
-
-
-def test_views_name_regions_and_null_maps(spots, images, own_masks):
-    rows = focus_table(spots, images, own_masks, LABELS, twin_seeds=(1,))
-    text = shown(focus_view(rows, "native"), focus_view(rows, "matched"), masks_view(rows))
-    regions = ("EYES", "MOUTH", "EYEBROW", "NOSE", "KEY", "ALL")
-    places = [text.index(f" {name} ") for name in regions]
-    assert places == sorted(places)
-    for name in ("KEY uniform", "KEY gaussian 0.25", "KEY mean map", "KEY untrained 1", "shuffled"):
-        assert name in text
-    assert "8x8 cells, N=3" in text
-    assert "6x6 cells" in text
-    (key,) = select(rows, source="model", resolution="native", masks="given", region="key")
-    assert f"{key['lfr_mean']:.3f} ± {key['lfr_sd']:.3f}" in text
-
-
-def test_view_of_occlusion_averages_random_patches():
-    row = {"region": "key", "fill": "mean", "area_share": 0.25, "covers": 0.2, "acc_hidden": 0.5}
-    row |= {"acc_drop": 0.1, "logit_drop": 1.0}
-    rows = [row | {"patch": "region", "spearman": 0.3, "pairs": 9}]
-    rows += [row | {"patch": "random", "logit_drop": v} for v in (2.0, 5.0)]
-    text = shown(occlusion_view(rows))
-    assert "0.300 (9)" in text
-    assert "3.500" in text
-
-
-def test_view_of_randomisation():
-    row = {"layer": "head", "parameters": 0.01, "spearman": 0.5, "pearson": 0.25, "undefined": 3}
-    text = shown(randomisation_view([row | {"map": "heat"}, row | {"map": "signed"}]))
-    assert text.count("head") == 1
-    assert "0.250" in text

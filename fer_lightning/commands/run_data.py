@@ -1,0 +1,87 @@
+"""The data that a checkpoint was trained on, found again from its run folder."""
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from fer_lightning.data.augment import Augmentation
+from fer_lightning.data.datamodule import Drawn, FERDataModule, Files
+from fer_lightning.errors import UserError
+from fer_lightning.tracking.run_folder import RunFolder
+
+MAX_BYTES = 1 << 20  # of a config.yaml; ours take 3 KB
+NESTED = {"augmentation": Augmentation, "files": Files, "drawn": Drawn}
+
+
+def run_of(checkpoint: Path) -> RunFolder | None:
+    """Return the run folder that a checkpoint lies in, or None if it lies alone."""
+    for folder in (checkpoint.absolute().parent.parent, checkpoint.absolute().parent):
+        if RunFolder(folder).config.is_file():
+            return RunFolder(folder)
+    return None
+
+
+def data_of_run(
+    checkpoint: Path, about: dict[str, Any], data_dir: str | None = None
+) -> FERDataModule:
+    """Set up the data of a checkpoint's run, with its split.
+
+    Args:
+        checkpoint: the checkpoint's file; config.yaml and split.json of its run folder are used.
+        about: what the checkpoint says of itself, as `load_net` returns it.
+        data_dir: where the data lies, if not where it lay then.
+
+    Raises:
+        UserError: no run folder and no `data_dir`; a damaged config; or another data set.
+    """
+    run = run_of(checkpoint)
+    if run is None and data_dir is None:
+        raise UserError(
+            f"expected the config.yaml of a run beside {checkpoint} but found none; "
+            "give the data with --data_dir"
+        )
+    options = {} if run is None else data_options(run.config)
+    if data_dir is not None:
+        options |= {"data_dir": data_dir, "source": "auto"}
+    if run is not None and run.split.is_file():
+        options["manifest"] = str(run.split)
+    try:
+        data = FERDataModule(**options)
+    except TypeError as error:  # an argument that there is not, or of another type
+        raise UserError(
+            f"expected the data options of a run in {run.config if run else checkpoint} but it is "
+            f"damaged or of another version ({error}); give a run folder of this version"
+        ) from error
+    found = data.image_set
+    if found.fingerprint != about.get("fingerprint"):
+        raise UserError(
+            f"expected the data set that the checkpoint was trained on ({about.get('data')}, "
+            f"{about.get('fingerprint')}) but got {found.name} ({found.fingerprint}); "
+            "give its path with --data_dir"
+        )
+    return data
+
+
+def data_options(config: Path) -> dict[str, Any]:
+    """Read the ``data`` section of a config.yaml as arguments of `FERDataModule`.
+
+    Raises:
+        UserError: no YAML, or no such section.
+    """
+    try:
+        text = config.read_text(encoding="utf-8") if config.stat().st_size <= MAX_BYTES else ""
+        content = yaml.safe_load(text)
+        section = dict(content["data"])
+        for name, kind in NESTED.items():
+            if name in section:
+                section[name] = kind(**section[name])
+    except UserError:
+        raise
+    except (yaml.YAMLError, KeyError, TypeError, ValueError, RecursionError) as error:
+        reason = " ".join(str(error).split())
+        raise UserError(
+            f"expected the config.yaml of a run but could not read the data options in {config} "
+            f"({reason:.200}); give the checkpoint of another run"
+        ) from error
+    return section

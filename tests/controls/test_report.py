@@ -1,0 +1,100 @@
+import io
+import math
+
+import pytest
+import torch
+from rich.console import Console
+
+from fer_lightning.controls import Source, tabulate
+from fer_lightning.controls.null_maps import null_maps
+from fer_lightning.controls.report import (
+    focus_view,
+    masks_view,
+    number,
+    occlusion_view,
+    percent,
+    randomisation_view,
+    verdict,
+)
+
+
+def shown(*tables):
+    console = Console(width=80, file=io.StringIO())
+    for table in tables:
+        console.print(table)
+    return console.file.getvalue()
+
+
+@pytest.fixture
+def rows(masks):
+    """A model that looks at the mouth alone in one image of three, and at nothing in another."""
+    masks[1] = masks[1].roll(1, dims=1)
+    heat = torch.rand(3, 8, 8, generator=torch.Generator().manual_seed(0))
+    heat[0] = 0
+    heat[0, 5:7, 2:6] = 1
+    heat[2] = 0
+    sources = [Source("model", "", heat, "8x8")]
+    sources += [Source(name, "", maps) for name, maps in null_maps(heat, (8, 8), 0).items()]
+    return tabulate([*sources, Source("untrained", "1", heat, "8x8")], masks)
+
+
+def test_focus_in_the_layout_of_the_paper_with_null_rows_beneath(rows):
+    text = shown(focus_view(rows, "native"))
+    names = ["EYES", "MOUTH", "EYEBROW", "NOSE", "KEY", "ALL", "KEY of"]
+    names += ["uniform", "gaussian 0.33", "gaussian 0.17", "random grid", "mean map", "untrained 1"]
+    lines = text.splitlines()
+    places = [next(i for i, line in enumerate(lines) if line.strip().startswith(n)) for n in names]
+    assert places == sorted(places)
+    assert "8x8 cells, N=3" in text
+    mouth = next(line for line in lines if "MOUTH" in line).split()
+    (row,) = [
+        r
+        for r in rows
+        if (r["source"], r["resolution"], r["masks"], r["region"])
+        == ("model", "native", "given", "mouth")
+    ]
+    assert row["lfr_mean"] > 1e7
+    assert mouth[1:4] == [number(row["lfr_mean"]), "±", number(row["lfr_sd"])]
+    assert mouth[-1] == "1"  # zero maps
+    shares = (row["lfr_share_ge_1"], row["lfr_share_ge_1_zeros_in"])
+    assert mouth[6] == "/".join(map(percent, shares))
+
+
+def test_everything_fits_a_terminal_of_80_columns(rows):
+    text = shown(focus_view(rows, "native"), focus_view(rows, "matched"), masks_view(rows))
+    assert "…" not in text
+    assert "shuffled" in text
+    kinds = text.count("gaussian 0.25")
+    assert kinds == 2
+    assert all(len(line) <= 80 for line in text.splitlines())
+    assert max(line.count("±") for line in text.splitlines()) == 1
+
+
+def test_verdict_names_the_null_maps_that_reach_the_model():
+    same = {"resolution": "matched", "masks": "given", "region": "key", "grid": "6x6"}
+
+    def row(source, median, seed=""):
+        return same | {"source": source, "seed": seed, "lfr_median": median}
+
+    model = row("model", 1.5)
+    assert verdict([model, row("uniform", 1.0)]).endswith("which no null map reaches.")
+    both = verdict([model, row("mean_map", 1.5), row("uniform", 1.0), row("untrained", 2.0, "1")])
+    assert both.endswith("which mean map (1.500), untrained 1 (2.000) reach without looking.")
+    assert verdict([row("model", math.nan), row("uniform", 1.0)]).endswith("every map is zero.")
+
+
+def test_view_of_occlusion_averages_random_patches():
+    row = {"region": "key", "fill": "mean", "area_share": 0.25, "covers": 0.2, "acc_hidden": 0.5}
+    row |= {"acc_drop": 0.1, "logit_drop": 1.0}
+    rows = [row | {"patch": "region", "spearman": 0.3, "pairs": 9}]
+    rows += [row | {"patch": "random", "logit_drop": v} for v in (2.0, 5.0)]
+    text = shown(occlusion_view(rows))
+    assert "0.300 (9)" in text
+    assert "3.500" in text
+
+
+def test_view_of_randomisation_shows_heat():
+    row = {"layer": "head", "parameters": 0.01, "spearman": 0.5, "pearson": 0.25, "undefined": 3}
+    text = shown(randomisation_view([row | {"map": "heat"}, row | {"map": "signed"}]))
+    assert text.count("head") == 1
+    assert "0.250" in text
