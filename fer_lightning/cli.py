@@ -17,6 +17,7 @@ COMMANDS = {
     "test": (TRAINING, "measure a checkpoint on the test images"),
     "predict": (TRAINING, "write class probabilities for images"),
     "audit": ("fer_lightning.commands.audit", "count classes, copies, leaks and blank images"),
+    "focus": ("fer_lightning.commands.focus", "where a checkpoint looks, beside null controls"),
     "models": ("fer_lightning.commands.models", "list the models with parameters and cost"),
     "faces": ("fer_lightning.commands.faces", "save a sheet of drawn faces as a picture"),
 }
