@@ -17,6 +17,16 @@ IMAGES_PER_SECOND = "images_per_second"
 EPOCH_SECONDS = "epoch_seconds"
 LEARNING_RATE = "lr"
 
+# of Grad-CAM maps, zero maps left out; followed by the region: val/lfr/key
+LFR = "lfr"  # mean
+LFR_MEDIAN = "lfr_median"
+LFR_LOG = "lfr_log"  # mean of the natural logarithm
+LFR_SHARE = "lfr_share"  # share of images with at least 1
+LSI = "lsi"
+BACKGROUND = "background"  # share of heat outside the face
+ZERO_MAPS = "zero_maps"  # number of maps without any heat
+EMBEDDING = "embedding"  # followed by the measure: val/embedding/knn_features
+
 EPOCH = "epoch"
 COMPLETED = "completed"
 

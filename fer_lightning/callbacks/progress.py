@@ -41,6 +41,9 @@ class Progress(RichProgressBar):
         columns = [TextColumn("{task.description}"), CustomBarColumn(finished_style="green")]
         return [*columns, BatchesProcessedColumn(style="")]
 
+    def _get_train_description(self, current_epoch: int) -> str:
+        return f"epoch {current_epoch + 1}/{self.trainer.max_epochs}"
+
     def on_train_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Start the clock."""
         self._began = time.monotonic()

@@ -4,6 +4,7 @@ import functools
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 import wandb
@@ -147,6 +148,12 @@ class WandbTracker(WandbLogger):
     log_table = _never_fails(WandbLogger.log_table)
     finalize = _never_fails(WandbLogger.finalize)
     after_save_checkpoint = _never_fails(WandbLogger.after_save_checkpoint)
+
+    @rank_zero_only
+    @_never_fails
+    def log_picture(self, name: str, path: Path, epoch: int) -> None:
+        """Show a picture of the run folder at its epoch."""
+        self.experiment.log({name: wandb.Image(str(path)), keys.EPOCH: epoch})
 
     @rank_zero_only
     @_never_fails

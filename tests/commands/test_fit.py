@@ -132,3 +132,10 @@ def test_gradient_clipping_and_recipe_options(fit):
     )
     assert code == 0, err
     assert read("runs/vit-seed42/summary.json")["images"]["train"] == 70
+
+
+@pytest.mark.parametrize("config", ["cnn", "swin", "timm"])
+def test_shipped_configs_train(fit, config):
+    code, out, err = fit("--trainer.limit_train_batches=1", "--trainer.max_epochs=1", config=config)
+    assert code == 0, err
+    assert f"{config} on drawn faces" in out

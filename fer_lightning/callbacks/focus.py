@@ -1,0 +1,155 @@
+"""How much of a model's heat lies on the face's key regions, epoch by epoch."""
+
+import csv
+from typing import Any
+
+import lightning as L
+import numpy as np
+import torch
+from torch import Tensor
+
+from fer_lightning import keys
+from fer_lightning.attribution.grad_cam import grad_cam
+from fer_lightning.attribution.heat import to_heat
+from fer_lightning.callbacks.look import Look, Probe, Scene
+from fer_lightning.controls.measure import ROWS, measure
+from fer_lightning.controls.null_maps import null_maps
+from fer_lightning.controls.report import to_csv
+from fer_lightning.controls.table import focus_table
+from fer_lightning.metrics import summarise, summarise_ratio
+from fer_lightning.plots.focus_curves import focus_curves
+from fer_lightning.plots.focus_distribution import focus_distribution
+from fer_lightning.plots.focus_rows import COLUMNS, MODEL
+
+KEY = ROWS.index("key")
+
+
+class FocusCallback(Look):
+    """LFR of each region, LSI and background share of Grad-CAM, with null maps beside them.
+
+    Training leaves ``focus_epochs.csv`` and ``focus/epoch_*.png`` (curves over epochs), the test
+    ``focus.csv`` (all controls), ``focus_samples.csv``, ``maps.npz`` and ``focus/test.png``.
+    """
+
+    def __init__(self, every_n_epochs: int = 1, samples: int = 200, seed: int = 0) -> None:
+        super().__init__(every_n_epochs, samples, seed)
+        self.rows: list[dict[str, Any]] = []  # of focus_epochs.csv
+        self.stage: str | None = None
+
+    def setup(self, trainer: L.Trainer, pl_module: L.LightningModule, stage: str) -> None:
+        """Remember whether this is training: only then is a checkpoint's state taken over."""
+        self.stage = stage
+
+    def state_dict(self) -> dict[str, Any]:
+        """The curves so far, so that a resumed run goes on with them."""
+        return {"rows": self.rows}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take over the curves of an interrupted run."""
+        if self.stage == "fit":
+            self.rows = list(state_dict["rows"])
+
+    def look(self, scene: Scene) -> None:
+        """Measure the probe images' maps, and in a test all controls."""
+        probe = scene.probe(self.samples, self.seed)
+        masks = scene.masks(probe)
+        signed = grad_cam(scene.module.net, probe.images).signed
+        heat = to_heat(signed, (probe.images.shape[2], probe.images.shape[3])).cpu()
+        found = measure(heat, masks)
+        nulls = {
+            name: measure(maps, masks)
+            for name, maps in null_maps(heat, (signed.shape[1], signed.shape[2]), self.seed).items()
+        }
+        scene.log(logged(found))
+        if scene.stage == "val":
+            self._add_epoch(scene, found, nulls)
+        else:
+            self._final(scene, probe, masks, found, nulls, signed.cpu())
+
+    def _add_epoch(
+        self, scene: Scene, found: dict[str, Tensor], nulls: dict[str, dict[str, Tensor]]
+    ) -> None:
+        if not self.rows:
+            for name, values in nulls.items():
+                if name != "mean_map":  # the only one that changes with the model
+                    self.rows += epoch_rows(values, name, "")
+        self.rows += epoch_rows(found, MODEL, scene.epoch)
+        with scene.writing(scene.folder / "focus_epochs.csv") as file:
+            writer = csv.DictWriter(file, list(COLUMNS), lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(self.rows)
+        scene.save(focus_curves(self.rows, scene.title("Focus over epochs")), "focus")
+
+    def _final(
+        self,
+        scene: Scene,
+        probe: Probe,
+        masks: Tensor,
+        found: dict[str, Tensor],
+        nulls: dict[str, dict[str, Tensor]],
+        signed: Tensor,
+    ) -> None:
+        table = focus_table(scene.module.net, probe.images, masks, probe.labels, self.seed)
+        with scene.writing(scene.folder / "focus.csv") as file:
+            file.write(to_csv(table))
+        with scene.writing(scene.folder / "focus_samples.csv") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(["row", "file", *(f"lfr_{name}" for name in ROWS), "lsi", "background"])
+            lsi, background = found["lsi"][:, KEY], found["background"][:, KEY]
+            for i, row in enumerate(probe.rows.tolist()):
+                numbers = [*found["lfr"][i].tolist(), lsi[i].item(), background[i].item()]
+                cells = ("" if n != n else f"{n:.6g}" for n in numbers)
+                writer.writerow([row, scene.data.image_set.files[row], *cells])
+        with scene.writing(scene.folder / "maps.npz", "wb") as file:
+            np.savez_compressed(file, row=probe.rows, signed=signed.numpy().astype(np.float32))
+        shown = {MODEL: found, **nulls}
+        figure = focus_distribution(
+            {name: values["lfr"].numpy() for name, values in shown.items()},
+            nulls=list(nulls),
+            regions=ROWS,
+            title=scene.title("LFR of single images"),
+        )
+        scene.save(figure, "focus")
+        columns = list(table[0])
+        for tracker in scene.trackers:
+            tracker.log_table("test/focus_table", columns, [list(row.values()) for row in table])
+
+
+def logged(found: dict[str, Tensor]) -> dict[tuple[str, ...], float]:
+    """Name the numbers of `measure` as they are logged; zero maps are left out and counted."""
+    numbers: dict[tuple[str, ...], float] = {
+        (keys.LSI,): summarise(found["lsi"][:, KEY])["mean"].item(),
+        (keys.BACKGROUND,): summarise(found["background"][:, KEY])["mean"].item(),
+        (keys.ZERO_MAPS,): float(torch.isnan(found["lfr"][:, KEY]).sum()),
+    }
+    for i, region in enumerate(ROWS):
+        lfr = summarise_ratio(found["lfr"][:, i])
+        numbers[keys.LFR, region] = lfr["mean"].item()
+        numbers[keys.LFR_MEDIAN, region] = lfr["median"].item()
+        numbers[keys.LFR_LOG, region] = lfr["log_mean"].item()
+        numbers[keys.LFR_SHARE, region] = lfr["share_ge_1"].item()
+    return numbers
+
+
+def epoch_rows(found: dict[str, Tensor], maps: str, epoch: int | str) -> list[dict[str, Any]]:
+    """Sum up one kind of map as rows of focus_epochs.csv."""
+    columns = [("lfr", region, found["lfr"][:, i]) for i, region in enumerate(ROWS)]
+    columns += [(name, "", found[name][:, KEY]) for name in ("lsi", "background")]
+    return [
+        {
+            "epoch": epoch,
+            "maps": maps,
+            "metric": metric,
+            "region": region,
+            **_spread(metric, values),
+        }
+        for metric, region, values in columns
+    ]
+
+
+def _spread(metric: str, values: Tensor) -> dict[str, float]:
+    summary = summarise_ratio(values) if metric == "lfr" else summarise(values)
+    wanted = ("n", "zero_maps", "mean", "sd", "median", "log_mean", "share_ge_1")
+    numbers = {name: summary[name].item() for name in wanted if name in summary}
+    q25, q75 = torch.nanquantile(values.double(), torch.tensor([0.25, 0.75], dtype=torch.float64))
+    return numbers | {"q25": q25.item(), "q75": q75.item()}

@@ -1,0 +1,97 @@
+"""A folder of results that appears whole or not at all."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from fer_lightning.errors import UserError
+
+NOTES = "notes.json"  # lists, under "files", what was written into the folder
+MAX_NOTES = 16 << 20  # bytes
+
+
+@contextmanager
+def whole_folder(out: Path, overwrite: bool = False) -> Iterator[Path]:
+    """Give an empty folder beside `out`, which takes its place when all is written.
+
+    After an exception nothing remains of it, and what was at `out` stays. An earlier result is
+    replaced only if asked for and if it holds nothing but the files that its notes list.
+
+    Args:
+        out: where the results shall lie.
+        overwrite: replace an earlier result.
+
+    Yields:
+        The folder to write into.
+
+    Raises:
+        UserError: `out` cannot be written, or holds anything that may not be replaced.
+
+    >>> with TemporaryDirectory() as place, whole_folder(Path(place, "out")) as folder:
+    ...     _ = Path(folder, "a.txt").write_text("x")
+    ...     before = Path(place, "out").exists()
+    >>> before
+    False
+    """
+    try:
+        _check(out, overwrite)
+        place = out.resolve()
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(dir=place.parent, prefix=f".{place.name[:100]}.") as scratch:
+            new, old = Path(scratch, "new"), Path(scratch, "old")
+            new.mkdir()
+            yield new
+            _check(out, overwrite)  # it may have been filled in the meantime
+            if place.exists():
+                place.rename(old)
+            try:
+                new.rename(place)
+            except OSError:
+                if old.exists():
+                    old.rename(place)
+                raise
+    except OSError as error:
+        raise UserError(
+            f"expected to write into {out} but cannot ({error.strerror}); choose another --out"
+        ) from error
+
+
+def _check(out: Path, overwrite: bool) -> None:
+    """Refuse a place that is in use."""
+    place = out.resolve()
+    if not place.exists():
+        return
+    if not place.is_dir():
+        raise UserError(f"expected a folder for results but {out} is a file; choose another --out")
+    if place.is_mount() or Path.cwd().is_relative_to(place):
+        raise UserError(
+            f"expected a folder that can be made anew but {out} is a mounted or the current one; "
+            f"choose a folder inside it, such as {out / 'results'}"
+        )
+    found = {path.relative_to(place).as_posix() for path in place.rglob("*")}
+    if found and not overwrite:
+        raise UserError(
+            f"expected a new or empty folder but {out} holds {len(found)} files; "
+            "choose another --out, or replace an earlier result with --overwrite"
+        )
+    foreign = sorted(found - _listed(place))
+    if foreign:
+        raise UserError(
+            f"expected an earlier result to overwrite but {out} also holds {foreign[0]!r}, which "
+            "is none; move it away or choose another --out"
+        )
+
+
+def _listed(folder: Path) -> set[str]:
+    """Return the files that the notes of an earlier result list, none if there are no notes."""
+    notes = folder / NOTES
+    if not notes.is_file() or notes.stat().st_size > MAX_NOTES:
+        return set()
+    try:
+        content = json.loads(notes.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError):
+        return set()
+    files = content.get("files") if isinstance(content, dict) else None
+    return {name for name in files if isinstance(name, str)} if isinstance(files, list) else set()
