@@ -8,9 +8,9 @@ import torch
 from rich.console import Console
 from torch import Tensor
 
-from fer_lightning.attribution.grad_cam import Method
 from fer_lightning.commands.run_data import data_of_run, run_of
 from fer_lightning.controls import map_sources, measure, occlusion, randomisation, tabulate
+from fer_lightning.controls.explainers import Method
 from fer_lightning.controls.matching import GRID, match
 from fer_lightning.controls.measure import ROWS
 from fer_lightning.controls.occlusion import Occlusion, answers

@@ -5,9 +5,10 @@ from itertools import pairwise
 from torch import Tensor, nn
 
 from fer_lightning.attribution.frozen import innermost
-from fer_lightning.attribution.grad_cam import Method, grad_cam
 from fer_lightning.attribution.heat import to_heat
 from fer_lightning.controls.correlation import pearson, spearman
+from fer_lightning.controls.explainers import Method, explain
+from fer_lightning.controls.occlusion import answers
 from fer_lightning.controls.twins import untrained_twin
 
 Row = dict[str, float | int | str]
@@ -59,19 +60,20 @@ def randomisation(
         images: (N, C, H, W) floats in [0, 1].
         seed: of the twin.
         stages: into how many the layers are divided at most.
-        method: as for `grad_cam`.
-        batch_size: as for `grad_cam`.
+        method: as for `explain`.
+        batch_size: images in one pass.
 
     Returns:
-        Two rows a stage, `map` "signed" (the model's own grid) and "heat" (positive part, at the
-        image's size): `stage`, the `layer` reached, how many `layers` and which share of the
+        Two rows a stage, `map` "signed" (at the method's own grid) and "heat" (positive part, at
+        the image's size): `stage`, the `layer` reached, how many `layers` and which share of the
         `parameters` are untrained, the mean `spearman` and `pearson` over images, `undefined`
         (images without a correlation, because a map is zero), and `same_prediction`.
     """
     size = (images.shape[2], images.shape[3])
     changing, twin = untrained_twin(model, seed), untrained_twin(model, seed)
     changing.load_state_dict(innermost(model).state_dict())
-    before = grad_cam(changing, images, None, method, batch_size)
+    target = answers(changing, images, batch_size).argmax(1).to(images.device)
+    before = explain(changing, images, target, method, batch_size)
     total = sum(p.numel() for p in changing.parameters())
     rows: list[Row] = []
     done: list[str] = []
@@ -79,14 +81,12 @@ def randomisation(
         for name in group:
             _copy_own(twin.get_submodule(name), changing.get_submodule(name))
         done += group
-        after = grad_cam(changing, images, before.target, method, batch_size)
-        same = (after.logits.argmax(1) == before.target).double().mean().item()
+        after = explain(changing, images, target, method, batch_size)
+        predicted = answers(changing, images, batch_size).argmax(1).to(images.device)
+        same = (predicted == target).double().mean().item()
         replaced = sum(p.numel() for n in done for p in changing.get_submodule(n).parameters(False))
         for kind in ("signed", "heat"):
-            a, b = (
-                maps if kind == "signed" else to_heat(maps, size)
-                for maps in (before.signed, after.signed)
-            )
+            a, b = (maps if kind == "signed" else to_heat(maps, size) for maps in (before, after))
             rows.append(
                 {
                     "stage": stage,

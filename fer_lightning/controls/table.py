@@ -6,8 +6,8 @@ from typing import Literal, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from fer_lightning.attribution.grad_cam import Method, grad_cam
 from fer_lightning.attribution.heat import to_heat
+from fer_lightning.controls.explainers import Method, explain
 from fer_lightning.controls.masks import variants
 from fer_lightning.controls.matching import GRID, match
 from fer_lightning.controls.measure import (
@@ -59,13 +59,13 @@ def map_sources(
         labels: (N,) true classes.
         seed: of the random maps.
         target: explain the class that each model predicts itself, or the true one.
-        method: as for `grad_cam`.
+        method: as for `explain`.
         twin_seeds: of the untrained twins.
-        batch_size: as for `grad_cam`.
+        batch_size: images in one pass.
     """
     wanted = labels.to(images.device) if target == "true" else None
     size = (images.shape[2], images.shape[3])
-    signed = grad_cam(model, images, wanted, method, batch_size).signed
+    signed = explain(model, images, wanted, method, batch_size)
     grid = (signed.shape[1], signed.shape[2])
     native = f"{grid[0]}x{grid[1]}"
     heat = to_heat(signed, size).cpu()
@@ -75,7 +75,7 @@ def map_sources(
         sources.append(Source(name, str(seed) if noise else "", maps, native if noise else ""))
     for twin_seed in twin_seeds:
         twin = untrained_twin(model, twin_seed)
-        signed = grad_cam(twin, images, wanted, method, batch_size).signed
+        signed = explain(twin, images, wanted, method, batch_size)
         sources.append(Source("untrained", str(twin_seed), to_heat(signed, size).cpu(), native))
     return sources
 
