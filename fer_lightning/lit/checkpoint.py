@@ -84,13 +84,22 @@ def load_net(path: str | Path) -> tuple[VisionModel, dict[str, Any]]:
 
     Returns:
         The model, and the description: version, net, classes, data, fingerprint.
+
+    Raises:
+        UserError: as for `read_checkpoint`, or weights that do not fit the description.
     """
     checkpoint = read_checkpoint(path)
-    net = rebuild(checkpoint[ENTRY]["net"])
-    weights = {
-        name.removeprefix(PREFIX): value
-        for name, value in checkpoint["state_dict"].items()
-        if name.startswith(PREFIX)
-    }
-    net.load_state_dict(weights)
+    net = rebuild(checkpoint[ENTRY].get("net"))
+    try:
+        weights = {
+            name.removeprefix(PREFIX): value
+            for name, value in checkpoint["state_dict"].items()
+            if name.startswith(PREFIX)
+        }
+        net.load_state_dict(weights)
+    except (KeyError, AttributeError, TypeError, RuntimeError) as error:
+        raise UserError(
+            f"expected the weights of the model that {path} describes but they are missing or of "
+            "another shape; the checkpoint is damaged"
+        ) from error
     return net.eval(), checkpoint[ENTRY]

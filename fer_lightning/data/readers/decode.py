@@ -35,7 +35,8 @@ def decode(data: bytes) -> NDArray[np.uint8]:
     if size is None:
         raise BadPictureError("not a whole JPEG, PNG, BMP, PNM or TIFF picture")
     if not 0 < size[0] * size[1] <= limits.MAX_PIXELS:
-        raise BadPictureError(f"{size[1]}x{size[0]} pixels")
+        most = limits.MAX_PIXELS
+        raise BadPictureError(f"{size[1]}x{size[0]} pixels, expected 1 to {most:,} in all")
     try:
         decoded = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_ANYCOLOR)
     except cv2.error as error:
