@@ -18,6 +18,7 @@ COMMANDS = {
     "predict": (TRAINING, "write class probabilities for images"),
     "audit": ("fer_lightning.commands.audit", "count classes, copies, leaks and blank images"),
     "focus": ("fer_lightning.commands.focus", "where a checkpoint looks, beside null controls"),
+    "explain": ("fer_lightning.commands.explain", "where a checkpoint looks in any pictures"),
     "models": ("fer_lightning.commands.models", "list the models with parameters and cost"),
     "faces": ("fer_lightning.commands.faces", "save a sheet of drawn faces as a picture"),
 }
