@@ -223,7 +223,10 @@ class TrainingCLI(LightningCLI):
         if not self.folder.config.is_file():
             with atomic(self.folder.config) as file:
                 file.write(self.config_text)
-        self._say(f"Run folder: {self.folder.path}\n{self.wandb.how_to_sync()}")
+        self._say(
+            f"Data: {self.datamodule.describe()}\n"
+            f"Run folder: {self.folder.path}\n{self.wandb.how_to_sync()}"
+        )
 
     @rank_zero_only
     def _finish(self, measured: Stage | None) -> None:

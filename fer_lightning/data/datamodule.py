@@ -1,7 +1,7 @@
 """The data of a run: reads or draws it, splits it, and serves it in batches."""
 
 import os
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -18,53 +18,12 @@ from fer_lightning.data.augment import Augmentation, augment, to_float
 from fer_lightning.data.batches import Batch, EvalBatches, Part, TrainBatches
 from fer_lightning.data.faces import drawn_faces
 from fer_lightning.data.image_set import ImageSet
-from fer_lightning.data.manifest import class_counts, read_manifest, to_manifest
+from fer_lightning.data.manifest import PARTS, class_counts, read_manifest, to_manifest
+from fer_lightning.data.options import Drawn, Files
 from fer_lightning.data.splits import Duplicates, Protocol, Split, check_amount, make_split
 from fer_lightning.errors import UserError
 
 DEFAULT_DIR = "data"  # looked at when no data_dir is given
-
-
-@dataclass(frozen=True)
-class Files:
-    """How files are read.
-
-    Args:
-        class_names: names in the source to names of ours, e.g. ``{"1": "surprise"}``.
-        image_size: side to which images are resized; needed where a source mixes sizes.
-        colour: keep or drop colour; by default grey where every image is grey.
-        on_corrupt: whether an unreadable image ends the run or is skipped and counted.
-        ferplus: path of ``fer2013new.csv``, whose votes replace the labels of ``fer2013.csv``.
-        soft_labels: train on the distribution of the votes instead of the majority.
-        min_agreement: share of votes that the winning label must have.
-    """
-
-    class_names: dict[str, str] | None = None
-    image_size: int | None = None
-    colour: bool | None = None
-    on_corrupt: Literal["error", "skip"] = "error"
-    ferplus: str | None = None
-    soft_labels: bool = False
-    min_agreement: float = 0.0
-
-
-@dataclass(frozen=True)
-class Drawn:
-    """Which faces are drawn.
-
-    Args:
-        size: number of faces.
-        seed: seed of the drawing.
-        image_size: side in pixels.
-        cue: plants a pattern in the background that predicts the label.
-        cue_strength: probability that the pattern agrees with the label.
-    """
-
-    size: int = 3000
-    seed: int = 0
-    image_size: int = 48
-    cue: Literal["none", "background"] = "none"
-    cue_strength: float = 1.0
 
 
 class FERDataModule(L.LightningDataModule):
@@ -194,6 +153,26 @@ class FERDataModule(L.LightningDataModule):
         """Accuracy of always answering the most frequent class of a part."""
         counts = class_counts(self.image_set, getattr(self.split, part))
         return float(counts.max() / counts.sum())
+
+    def describe(self) -> str:
+        """What the run is trained on, and what was done about copies, in one or two lines."""
+        data, split, counts = self.image_set, self.split, self.split.counts
+        parts = ", ".join(f"{len(getattr(split, part)):,} {part}" for part in PARTS)
+        done = {
+            "group": f"{counts.get('moved', 0):,} images moved or left out to keep copies together",
+            "drop": f"{counts.get('dropped', 0):,} copies and contradictions dropped",
+            "keep": "copies stay where they fall",
+        }[split.duplicates]
+        leaks = " and ".join(
+            f"{counts.get(f'{part}_with_twin_in_train', 0):,} {part}" for part in ("val", "test")
+        )
+        lines = [
+            f"{data.name} ({data.fingerprint}): {len(data):,} images, {parts}; "
+            f"{split.protocol} split",
+            f"{done}; {leaks} images have a twin in train",
+            *(str(note) for note in split.notes),
+        ]
+        return "\n".join(lines)
 
     def manifest(self) -> dict[str, object]:
         """Everything that is needed to use this split again."""

@@ -1,11 +1,14 @@
 import csv
 import json
+import os
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 import yaml
+
+CONFIGS = Path(__file__).parents[2] / "configs"
 
 
 def read(path):
@@ -139,3 +142,34 @@ def test_shipped_configs_train(fit, config):
     code, out, err = fit("--trainer.limit_train_batches=1", "--trainer.max_epochs=1", config=config)
     assert code == 0, err
     assert f"{config} on drawn faces" in out
+
+
+def test_half_precision_is_one_flag(fit):
+    assert fit("--trainer.precision=bf16-mixed", "--trainer.max_epochs=1")[0] == 0
+    assert read("runs/vit-seed42/summary.json")["completed"] is True
+
+
+@pytest.mark.slow
+def test_compilation_is_one_flag(fit, run):
+    assert fit("--model.compile=true", "--trainer.max_epochs=1")[0] == 0
+    again = ("--ckpt_path=runs/vit-seed42/checkpoints/best.ckpt", "--run_name=plain")
+    config = "--config=runs/vit-seed42/config.yaml"
+    assert run("test", config, *again, "--model.compile=false")[0] == 0
+    a, b = (np.load(f"runs/{name}/predictions.npz")["logits"] for name in ("vit-seed42", "plain"))
+    np.testing.assert_allclose(a, b, atol=1e-4)
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize("config", ["cnn", "vit", "swin"])
+def test_shipped_configs_train_on_fer2013(run, config):
+    if "FER2013" not in os.environ:
+        pytest.skip("set FER2013 to the path of the data set")
+    code, out, err = run(
+        "fit",
+        *("--config", CONFIGS / f"{config}.yaml", "--data.data_dir", os.environ["FER2013"]),
+        *("--data.fraction=0.3", "--trainer.max_epochs=1", "--trainer.limit_train_batches=2"),
+        *("--trainer.limit_val_batches=1", "--trainer.limit_test_batches=1"),
+    )
+    assert code == 0, err
+    assert f"{config} on FER-2013" in out
+    assert "35,887 images" in err

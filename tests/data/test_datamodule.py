@@ -72,6 +72,18 @@ def test_the_default_folder_is_used_when_it_holds_data(folder, tmp_path, monkeyp
     assert "DRAWN" not in capsys.readouterr().err
 
 
+def test_the_user_is_told_about_parts_and_copies(folder):
+    copy = folder / "train" / "happy" / "copy.png"
+    copy.write_bytes(min((folder / "test" / "happy").iterdir()).read_bytes())
+    said = FERDataModule(str(folder), split="official").describe()
+    assert "141 images, 101 train, 11 val, 28 test; official split" in said
+    assert "1 images moved or left out to keep copies together" in said
+    assert "0 val and 0 test images have a twin in train" in said
+    assert "the source has no validation part" in said
+    leaking = FERDataModule(str(folder), split="official", duplicates="keep").describe()
+    assert "0 val and 1 test images have a twin in train" in leaking
+
+
 @pytest.mark.parametrize("option", ["batch_size", "eval_batch_size"])
 def test_impossible_batch(option):
     with pytest.raises(UserError, match=f"expected {option} of at least 1 but got 0"):

@@ -1,6 +1,9 @@
+import os
+
 import numpy as np
 import pytest
 
+from fer_lightning.data.cache import load
 from fer_lightning.data.image_set import ImageSet, Usage
 from fer_lightning.data.splits import make_split
 from fer_lightning.errors import UserError
@@ -136,3 +139,32 @@ def test_a_class_that_vanishes_is_named():
     data = image_set([0] * 5 + [1] * 95)
     with pytest.raises(UserError, match="none of sad is left in 2 of 80"):
         make_split(data, fraction=0.02)
+
+
+@pytest.fixture(scope="module")
+def fer2013():
+    path = os.environ.get("FER2013")
+    if not path:
+        pytest.skip("set FER2013 to the path of the data set")
+    return load(path)
+
+
+@pytest.mark.real_data
+def test_a_random_split_of_fer2013_leaks_and_a_grouped_one_does_not(fer2013):
+    leaking = make_split(fer2013, duplicates="keep")
+    assert [len(leaking.train), len(leaking.val), len(leaking.test)] == [28_709, 3_589, 3_589]
+    assert 240 <= leaking.counts["test_with_twin_in_train"] <= 330  # 255 to 312 were measured
+    grouped = make_split(fer2013)
+    assert grouped.counts["test_with_twin_in_train"] == 0
+    assert grouped.counts["val_with_twin_in_train"] == 0
+
+
+@pytest.mark.real_data
+def test_the_official_split_of_fer2013(fer2013):
+    kept = make_split(fer2013, "official", duplicates="keep")
+    assert [len(kept.train), len(kept.val), len(kept.test)] == [28_709, 3_589, 3_589]
+    assert kept.counts["val_with_twin_in_train"] == 280
+    assert kept.counts["test_with_twin_in_train"] == 288
+    grouped = make_split(fer2013, "official")
+    assert grouped.counts["test_with_twin_in_train"] == 0
+    assert [len(grouped.val), len(grouped.test)] == [3_589, 3_589]
