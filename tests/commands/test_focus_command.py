@@ -118,7 +118,7 @@ def test_template_masks_are_told_and_cannot_be_shuffled(focus):
 
 
 def test_the_validation_part(focus, hand):
-    assert focus("--part=val", "--n=3")[0] == 0
+    assert focus("--part=val", "--n=3", "--method=attention_rollout")[0] == 0
     rows = {int(row["row"]) for row in read_csv("runs/hand/controls/focus_samples.csv")}
     assert rows <= set(hand.split.val.tolist())
 
