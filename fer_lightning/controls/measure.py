@@ -22,9 +22,7 @@ FACE = ORDER.index("face")
 
 
 def usable(masks: Tensor) -> Tensor:
-    """Tell for which images and regions a mask has an inside and an outside.
-
-    KEY and ALL count only where each of their parts does, and nothing counts without a face.
+    """Tell for which images and regions a mask has an inside and an outside, and so has the face.
 
     Args:
         masks: (N, 7, H, W) in `ORDER`.
@@ -33,10 +31,8 @@ def usable(masks: Tensor) -> Tensor:
         (N, 6) bool in the order of `ROWS`.
     """
     area = masks.flatten(2).sum(2)
-    fine = dict(zip(ORDER, ((area > 0) & (area < masks[0, 0].numel())).unbind(1), strict=True))
-    for whole, parts in PARTS.items():
-        fine[whole] = torch.stack([fine[name] for name in (whole, *parts)]).all(0)
-    return torch.stack([fine[name] & fine["face"] for name in ROWS], dim=1)
+    fine = (area > 0) & (area < masks[0, 0].numel())
+    return fine[:, [ORDER.index(name) for name in ROWS]] & fine[:, FACE, None]
 
 
 def measure(heat: Tensor, masks: Tensor, threshold: float = 0.5) -> dict[str, Tensor]:
@@ -114,7 +110,8 @@ def summarise_regions(
 
     Args:
         values: as `measure` returns them.
-        counted: (N, 6) which images count for a region, as `usable` tells; all by default.
+        counted: (N, 6) which images count for a region, as `usable` tells; all by default. Where a
+            part of KEY or ALL does not count, the image is left out of their LSI only.
 
     Returns:
         Rows in the order of `ROWS` with `region`, `n` (images counted), `zero_maps` (of these) and
@@ -131,10 +128,21 @@ def summarise_regions(
         found = _summaries({name: of_all.double() for name, of_all in values.items()})
     else:
         found = []
-        for i, keep in enumerate(counted.cpu().unbind(1)):
+        counted = counted.cpu()
+        values = values | {"lsi": _of_whole_parts(values["lsi"], counted)}
+        for i, keep in enumerate(counted.unbind(1)):
             kept = {name: of_all[keep, i : i + 1].double() for name, of_all in values.items()}
             found += _summaries(kept) if keep.any() else [_nothing(kept)]
     return [{"region": region, **row} for region, row in zip(ROWS, found, strict=True)]
+
+
+def _of_whole_parts(lsi: Tensor, counted: Tensor) -> Tensor:
+    """Blank the LSI, (N, 6), of KEY and ALL where one of their parts does not count."""
+    lsi = lsi.clone()
+    for whole, parts in PARTS.items():
+        lost = ~counted[:, [ROWS.index(name) for name in parts]].all(1)
+        lsi[lost, ROWS.index(whole)] = torch.nan
+    return lsi
 
 
 def _summaries(values: dict[str, Tensor]) -> list[dict[str, Number | str]]:
@@ -153,7 +161,7 @@ def _summaries(values: dict[str, Tensor]) -> list[dict[str, Number | str]]:
         "lfr_median_zeros_in": lfr["median_zeros_in"],
         "lfr_share_ge_1_zeros_in": lfr["share_ge_1_zeros_in"],
         "lsi": mean["lsi"],
-        "lsi_zeros_in": values["lsi"].nan_to_num(0.0).mean(0),
+        "lsi_zeros_in": values["lsi"].masked_fill(values["lfr"].isnan(), 0.0).nanmean(0),
         "background_share": mean["background"],
         "mass_ratio": mean["mass"],
         "pointing_game": mean["pointing"],

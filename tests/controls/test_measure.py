@@ -75,8 +75,8 @@ def test_which_masks_can_be_used(masks):
         "mouth": True,
         "eyebrow": False,
         "nose": True,
-        "key": False,
-        "all": False,
+        "key": True,
+        "all": True,
     }
     assert found[1].tolist() == [False] * 6
     assert found[2].tolist() == [True] * 6
@@ -89,8 +89,12 @@ def test_images_whose_region_is_gone_are_left_out(heat, masks):
     rows = summarise_regions(measure(heat, with_stand_ins(masks)), usable(masks))
     by_region = {row["region"]: row for row in rows}
     assert by_region["mouth"]["n"] == 3
-    assert by_region["eyebrow"]["n"] == by_region["key"]["n"] == 2
-    assert by_region["key"]["lfr_mean"] == pytest.approx(1.0)
+    assert by_region["eyebrow"]["n"] == 2
+    key = by_region["key"]
+    assert key["n"] == 3  # what is left of it counts, but its LSI needs every part
+    assert key["lfr_share_ge_1_zeros_in"] == pytest.approx(1 / 3)
+    assert key["lsi"] == pytest.approx(1 / 12)  # of the uniform map
+    assert key["lsi_zeros_in"] == pytest.approx(1 / 24)  # and the zero map
 
 
 def test_a_region_gone_everywhere_gives_a_row_without_numbers(heat, masks):
