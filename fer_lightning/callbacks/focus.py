@@ -9,13 +9,11 @@ import torch
 from torch import Tensor
 
 from fer_lightning import keys
-from fer_lightning.attribution.grad_cam import grad_cam
-from fer_lightning.attribution.heat import to_heat
 from fer_lightning.callbacks.look import Look, Probe, Scene
 from fer_lightning.controls.measure import ROWS, measure
-from fer_lightning.controls.null_maps import null_maps
 from fer_lightning.controls.report import to_csv
-from fer_lightning.controls.table import focus_table
+from fer_lightning.controls.table import Row, map_sources, tabulate
+from fer_lightning.controls.twins import SEEDS as TWIN_SEEDS
 from fer_lightning.metrics import summarise, summarise_ratio
 from fer_lightning.plots.focus_curves import focus_curves
 from fer_lightning.plots.focus_distribution import focus_distribution
@@ -53,27 +51,26 @@ class FocusCallback(Look):
         """Measure the probe images' maps, and in a test all controls."""
         probe = scene.probe(self.samples, self.seed)
         masks = scene.masks(probe)
-        signed = grad_cam(scene.module.net, probe.images).signed
-        heat = to_heat(signed, (probe.images.shape[2], probe.images.shape[3])).cpu()
-        found = measure(heat, masks)
-        nulls = {
-            name: measure(maps, masks)
-            for name, maps in null_maps(heat, (signed.shape[1], signed.shape[2]), self.seed).items()
+        twins = TWIN_SEEDS if scene.stage == "test" else ()
+        sources = map_sources(
+            scene.module.net, probe.images, probe.labels, self.seed, twin_seeds=twins
+        )
+        values = {
+            f"untrained {s.seed}" if s.name == "untrained" else s.name: measure(s.heat, masks)
+            for s in sources
         }
-        scene.log(logged(found))
+        scene.log(logged(values[MODEL]))
         if scene.stage == "val":
-            self._add_epoch(scene, found, nulls)
+            self._add_epoch(scene, values)
         else:
-            self._final(scene, probe, masks, found, nulls, signed.cpu())
+            self._final(scene, probe, values, sources[0].heat, tabulate(sources, masks, self.seed))
 
-    def _add_epoch(
-        self, scene: Scene, found: dict[str, Tensor], nulls: dict[str, dict[str, Tensor]]
-    ) -> None:
-        if not self.rows:
-            for name, values in nulls.items():
-                if name != "mean_map":  # the only one that changes with the model
-                    self.rows += epoch_rows(values, name, "")
-        self.rows += epoch_rows(found, MODEL, scene.epoch)
+    def _add_epoch(self, scene: Scene, values: dict[str, dict[str, Tensor]]) -> None:
+        if not self.rows:  # the mean map is the only null that changes with the model
+            for name, numbers in values.items():
+                if name not in (MODEL, "mean_map"):
+                    self.rows += epoch_rows(numbers, name, "")
+        self.rows += epoch_rows(values[MODEL], MODEL, scene.epoch)
         with scene.writing(scene.folder / "focus_epochs.csv") as file:
             writer = csv.DictWriter(file, list(COLUMNS), lineterminator="\n")
             writer.writeheader()
@@ -84,12 +81,11 @@ class FocusCallback(Look):
         self,
         scene: Scene,
         probe: Probe,
-        masks: Tensor,
-        found: dict[str, Tensor],
-        nulls: dict[str, dict[str, Tensor]],
-        signed: Tensor,
+        values: dict[str, dict[str, Tensor]],
+        heat: Tensor,
+        table: list[Row],
     ) -> None:
-        table = focus_table(scene.module.net, probe.images, masks, probe.labels, self.seed)
+        found = values[MODEL]
         with scene.writing(scene.folder / "focus.csv") as file:
             file.write(to_csv(table))
         with scene.writing(scene.folder / "focus_samples.csv") as file:
@@ -101,11 +97,10 @@ class FocusCallback(Look):
                 cells = ("" if n != n else f"{n:.6g}" for n in numbers)
                 writer.writerow([row, scene.data.image_set.files[row], *cells])
         with scene.writing(scene.folder / "maps.npz", "wb") as file:
-            np.savez_compressed(file, row=probe.rows, signed=signed.numpy().astype(np.float32))
-        shown = {MODEL: found, **nulls}
+            np.savez_compressed(file, row=probe.rows, heat=heat.numpy().astype(np.float16))
         figure = focus_distribution(
-            {name: values["lfr"].numpy() for name, values in shown.items()},
-            nulls=list(nulls),
+            {name: numbers["lfr"].numpy() for name, numbers in values.items()},
+            nulls=[name for name in values if name != MODEL],
             regions=ROWS,
             title=scene.title("LFR of single images"),
         )

@@ -37,6 +37,8 @@ class Drawn:
         image_size: side in pixels.
         cue: plants a pattern in the background that predicts the label.
         cue_strength: probability that the pattern agrees with the label.
+        expression: ``random`` draws expressions that have nothing to do with the label.
+        difficulty: from 0 (plain faces) to 1 (turned, dark, hidden, half-hearted).
     """
 
     size: int = 3000
@@ -44,3 +46,5 @@ class Drawn:
     image_size: int = 48
     cue: Literal["none", "background"] = "none"
     cue_strength: float = 1.0
+    expression: Literal["label", "random"] = "label"
+    difficulty: float = 0.5

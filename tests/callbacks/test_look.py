@@ -123,7 +123,7 @@ def test_features_and_maps_are_kept(looked):
     features = np.load(folder / "features.npz")
     assert features["features"].shape == (40, 32)
     assert features["points"].shape == (40, 2)
-    assert np.load(folder / "maps.npz")["signed"].shape == (20, 8, 8)
+    assert np.load(folder / "maps.npz")["heat"].shape == (20, 48, 48)
 
 
 def test_looking_changes_no_training(tmp_path):

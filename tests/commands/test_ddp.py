@@ -1,5 +1,6 @@
 """Two processes over gloo give what one process gives."""
 
+import csv
 import json
 import os
 import subprocess
@@ -22,6 +23,8 @@ FIT = [
     *("--data.batch_size=16", "--trainer.max_epochs=2", "--wandb.mode=disabled", "--run_name=two"),
     *("--trainer.devices=2", "--trainer.strategy=ddp", "--trainer.accelerator=cpu"),
     *("--trainer.callbacks+=ranks.Hash", "--trainer.enable_progress_bar=false"),
+    *("--trainer.callbacks+=fer_lightning.callbacks.FocusCallback",),
+    *("--trainer.callbacks.init_args.samples=15",),
 ]
 
 
@@ -76,3 +79,18 @@ def test_metrics_equal_those_of_one_process(folder):
         json.loads((folder / "runs/two/split.json").read_text())["val"]
     )
     assert two["processes"] == 2
+
+
+def test_focus_equals_that_of_one_process(folder):
+    one, two = (
+        list(csv.DictReader((folder / f"runs/{name}/focus_samples.csv").read_text().splitlines()))
+        for name in ("one", "two")
+    )
+    assert len(one) == len(two) == 15
+    for a, b in zip(one, two, strict=True):
+        assert a.keys() == b.keys()
+        assert a["file"] == b["file"]
+        for name in a.keys() - {"file"}:
+            assert (a[name] == "") == (b[name] == "")
+            if a[name]:
+                assert float(a[name]) == pytest.approx(float(b[name]), rel=1e-3)
