@@ -5,7 +5,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.data import DataLoader
 
-from benchmarks.harness import Row, compare
+from benchmarks.harness import Clock, Row, compare
 from fer_lightning.callbacks.epoch_seed import EpochSeed
 from fer_lightning.callbacks.progress import Progress
 from fer_lightning.data.augment import Augmentation
@@ -50,6 +50,12 @@ class Empty(L.LightningModule):
         return torch.optim.Adam(self.parameters(), lr=3e-4)
 
 
+def steps(module: L.LightningModule, data, *callbacks: L.Callback, bar: bool) -> float:
+    clock = Clock()
+    trainer(*callbacks, clock, bar=bar).fit(module, data)
+    return clock.seconds
+
+
 def trainer(*callbacks: L.Callback, bar: bool) -> L.Trainer:
     return L.Trainer(
         accelerator="cpu",
@@ -80,8 +86,8 @@ def measure() -> list[Row]:
             compare(
                 f"tiny model, {STEPS} steps of {BATCH}: our module and data path, {name} "
                 "augmentation, against an empty module on ready batches",
-                lambda: trainer(EpochSeed(0), Progress(), bar=True).fit(Classifier(Tiny()), data),
-                lambda: trainer(bar=False).fit(Empty(), ready),
+                lambda: steps(Classifier(Tiny()), data, EpochSeed(0), Progress(), bar=True),
+                lambda: steps(Empty(), ready, bar=False),
                 target=1.5,
             )
         )

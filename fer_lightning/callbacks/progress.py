@@ -118,5 +118,5 @@ class Progress(RichProgressBar):
         """Time for the remaining epochs at the mean speed so far."""
         done_here = trainer.current_epoch - self._first_epoch
         part = steps / max(float(trainer.num_training_batches), 1)
-        left = (trainer.max_epochs or 0) - trainer.current_epoch - part
+        left = max((trainer.max_epochs or 0) - trainer.current_epoch - part, 0)
         return (time.monotonic() - self._began) / max(done_here + part, 1e-9) * left

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal
 
 import torch
@@ -54,12 +55,13 @@ def random_affine(
     [[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]]
     """
     draw = torch.rand(4, batch, device=device, generator=generator)
-    angle = (draw[0] * 2 - 1) * math.radians(how.rotation)
-    mirror = 1 - 2 * (draw[1] < how.flip).float()
-    shift = (draw[2:] * 2 - 1) * (2 * how.translation)  # grid coordinates span 2
+    turn, x, y = draw[:3].mul(2).sub_(1).unbind()  # from -1 to 1
+    angle = turn * math.radians(how.rotation)
     cos, sin = angle.cos(), angle.sin()
-    rows = torch.stack([mirror * cos, -mirror * sin, shift[0], sin, cos, shift[1]], dim=1)
-    return rows.view(batch, 2, 3)
+    affine = torch.stack([cos, -sin, x, sin, cos, y], dim=1).view(batch, 2, 3)
+    affine[:, :, 2] *= 2 * how.translation  # grid coordinates span 2
+    affine[:, 0, :2] *= torch.where(draw[3] < how.flip, -1.0, 1.0)[:, None]
+    return affine
 
 
 def warp(images: Tensor, affine: Tensor, how: Augmentation) -> Tensor:
@@ -80,10 +82,16 @@ def _grid(affine: Tensor, height: int, width: int) -> Tensor:
     The same as `F.affine_grid`, as one matrix product instead of B small ones: 20 times as fast
     on a CPU for a batch of 64.
     """
-    x, y = (torch.linspace(1 / n - 1, 1 - 1 / n, n, device=affine.device) for n in (width, height))
-    ones = torch.ones(height, width, device=affine.device)
-    places = torch.stack([x.expand_as(ones), y[:, None].expand_as(ones), ones]).view(3, -1)
+    places = _places(height, width, affine.device)
     return (affine.reshape(-1, 3) @ places).view(-1, 2, height, width).permute(0, 2, 3, 1)
+
+
+@cache
+def _places(height: int, width: int, device: torch.device) -> Tensor:
+    """Homogeneous coordinates of the pixels' centres, (3, H·W)."""
+    x, y = (torch.linspace(1 / n - 1, 1 - 1 / n, n, device=device) for n in (width, height))
+    ones = torch.ones(height, width, device=device)
+    return torch.stack([x.expand_as(ones), y[:, None].expand_as(ones), ones]).view(3, -1)
 
 
 def augment(images: Tensor, how: Augmentation, generator: Generator | None = None) -> Tensor:
