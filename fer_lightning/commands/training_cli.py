@@ -14,6 +14,7 @@ import yaml
 from lightning.pytorch.callbacks import ModelCheckpoint
 from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
 from lightning.pytorch.utilities import rank_zero_only
+from lightning.pytorch.utilities.exceptions import MisconfigurationException
 from rich.console import Console
 
 from fer_lightning import keys
@@ -136,18 +137,22 @@ class TrainingCLI(LightningCLI):
         self.recorder = Recorder(
             self.folder, metrics, run, yaml.safe_load(self.config_text), self.wandb
         )
-        return super().instantiate_trainer(
-            logger=[metrics, self.wandb, *_listed(trainer.logger)],
-            callbacks=[
-                EpochSeed(self.settings.seed_everything),
-                self.recorder,
-                *([] if trainer.enable_progress_bar is False else [Progress()]),
-                *_listed(trainer.callbacks),
-                *_checkpointing(self.folder),
-            ],
-            default_root_dir=str(self.folder.path),
-            **kwargs,
-        )
+        try:
+            return super().instantiate_trainer(
+                logger=[metrics, self.wandb, *_listed(trainer.logger)],
+                callbacks=[
+                    EpochSeed(self.settings.seed_everything),
+                    self.recorder,
+                    *([] if trainer.enable_progress_bar is False else [Progress()]),
+                    *_listed(trainer.callbacks),
+                    *_checkpointing(self.folder),
+                ],
+                default_root_dir=str(self.folder.path),
+                **kwargs,
+            )
+        except (MisconfigurationException, ValueError) as error:
+            self.folder.remove_if_empty()
+            raise UserError(f"expected options that the Trainer takes but {error}") from error
 
     def _run_facts(self) -> dict[str, Any]:
         """How this run was started; a resumed run keeps its identity."""

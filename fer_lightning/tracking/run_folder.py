@@ -4,7 +4,7 @@ import json
 import os
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -67,6 +67,12 @@ class RunFolder:
     def complete(self) -> bool:
         """Whether the run came to its end."""
         return self.summary.is_file()
+
+    def remove_if_empty(self) -> None:
+        """Take a folder back in which nothing was written."""
+        with suppress(OSError):  # of a folder that is not empty
+            self.checkpoints.rmdir()
+            self.path.rmdir()
 
 
 @contextmanager

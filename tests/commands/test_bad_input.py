@@ -75,6 +75,15 @@ def test_unwritable_output(fit):
     refused(fit("--runs_dir=file"), "file")
 
 
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_a_gpu_that_is_not_there(fit):
+    refused(fit("--trainer.accelerator=gpu"), "expected options that the Trainer takes")
+
+
+def test_unknown_strategy(fit):
+    refused(fit("--trainer.strategy=dpd"), "expected options that the Trainer takes", "dpd")
+
+
 def test_nothing_to_resume(fit):
     refused(fit("--resume"), "expected a run of this configuration", "leave out --resume")
     refused(fit("--resume=nowhere"), "nowhere")
