@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from numpy.typing import NDArray
 
 from fer_lightning.errors import UserError
@@ -123,10 +123,23 @@ def _limits(lfr: Mapping[str, NDArray[np.floating[Any]]]) -> tuple[float, float]
     return float(shown.min() / 1.1), float(shown.max() * 1.1)
 
 
+def powers_of_two(low: float, high: float, most: int = 5) -> list[float]:
+    """Choose evenly spaced powers of two within a range, 1 among them, few enough to be read.
+
+    >>> powers_of_two(0.4, 9)
+    [0.5, 1.0, 2.0, 4.0, 8.0]
+    >>> powers_of_two(0.03, 8)
+    [0.0625, 0.25, 1.0, 4.0]
+    """
+    first, last = math.ceil(math.log2(low)), math.floor(math.log2(high))
+    step = -(-(last - first + 1) // most)
+    return [2.0**power for power in range(first, last + 1) if power % step == 0]
+
+
 def _axis(axes: Axes, low: float, high: float) -> None:
     axes.set_xscale("log", base=2)
     axes.set_xlim(low / 1.1, high * 1.1)
-    axes.xaxis.set_major_locator(LogLocator(base=2, numticks=9))
+    axes.xaxis.set_major_locator(FixedLocator(powers_of_two(low, high)))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     tidy(axes)
