@@ -45,6 +45,7 @@ class GradCAMCallback(Look):
             scene.title("Grad-CAM"),
             per_side=max(self.per_class // 2, 1),
             arrange="given" if scene.stage == "val" else "right_wrong",
+            zero=heat.max((1, 2)) == 0,
         )
         scene.save(figure, "gradcam")
 

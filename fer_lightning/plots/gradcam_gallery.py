@@ -43,6 +43,7 @@ def gradcam_gallery(
     title: str = "",
     per_side: int = 2,
     arrange: Arrange = "right_wrong",
+    zero: NDArray[np.bool_] | None = None,
 ) -> Figure:
     """Show each face and where the model looked at it.
 
@@ -58,6 +59,7 @@ def gradcam_gallery(
         arrange: "right_wrong" puts the first right predictions of a class on the left and the first
             wrong ones on the right; "given" keeps the order of the arrays, so that the same
             face stands at the same place in each epoch.
+        zero: (N,) which maps have no heat at all; it is said below them.
 
     Returns:
         A figure as wide as two columns.
@@ -109,6 +111,7 @@ def gradcam_gallery(
                     classes[predictions[k]],
                     confidences[k],
                     bool(labels[k] == predictions[k]),
+                    zero is not None and bool(zero[k]),
                 )
             if not len(chosen) and arrange == "right_wrong" and len(members):
                 text = f"no {word} prediction\namong {len(members)} faces"
@@ -123,10 +126,12 @@ def _score(right: NDArray[np.bool_]) -> str:
     return f"{right.sum()} of {len(right)} right" if len(right) else "no faces"
 
 
-def _answer(axes: Axes, x: float, top: float, name: str, confidence: float, right: bool) -> None:
+def _answer(
+    axes: Axes, x: float, top: float, name: str, confidence: float, right: bool, zero: bool
+) -> None:
     """Frame a pair and write the prediction below it."""
     colour = RIGHT if right else WRONG
     frame = Rectangle((x, top), 2, 1, fill=False, edgecolor=colour, linewidth=1.0 if right else 1.6)
     axes.add_patch(frame)
-    words = f"{'✓' if right else '✗'} {name} {100 * confidence:.0f} %"
+    words = f"{'✓' if right else '✗'} {name} {100 * confidence:.0f} %{', no heat' if zero else ''}"
     axes.text(x, top + 1.05, words, fontsize=SMALL, color=colour, va="top")
