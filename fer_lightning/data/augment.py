@@ -51,7 +51,7 @@ def random_affine(
 ) -> Tensor:
     """Draw one transformation per image, (B, 2, 3): output coordinates to input coordinates.
 
-    >>> random_affine(1, Augmentation(0, 0, 0), torch.device("cpu")).tolist()
+    >>> random_affine(1, Augmentation(0, 0, 0), torch.device("cpu")).abs().tolist()
     [[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]]
     """
     draw = torch.rand(4, batch, device=device, generator=generator)

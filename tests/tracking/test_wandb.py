@@ -30,7 +30,10 @@ def test_auto_is_online_with_a_key(no_key, monkeypatch):
 
 
 def test_an_unusable_key_is_told_and_tracks_offline(no_key, monkeypatch):
-    monkeypatch.setenv("WANDB_API_KEY", "short")
+    def refuse(**options):
+        raise wandb.errors.AuthenticationError("API key must have 40+ characters, has 5.")
+
+    monkeypatch.setattr(wandb, "login", refuse)
     with pytest.warns(UserWarning, match="key cannot be used"):
         assert choose_mode("auto") == "offline"
 
