@@ -73,6 +73,11 @@ class TrainingCLI(LightningCLI):
         """The parsed options of the chosen command."""
         return self.config[self.subcommand]
 
+    @property
+    def resuming(self) -> bool:
+        """Whether an earlier run goes on."""
+        return self.subcommand == "fit" and self.settings.resume is not None
+
     def before_instantiate_classes(self) -> None:
         """Keep the configuration as the user gave it."""
         self.config_text = self._dump()
@@ -86,10 +91,10 @@ class TrainingCLI(LightningCLI):
     def _open_folder(self) -> RunFolder:
         """Find the run folder to go on with, or make a new one (on rank zero)."""
         root = Path(self.settings.runs_dir)
-        given = self.settings.resume if self.subcommand == "fit" else None
-        if given is None:
-            made = is_rank_zero()
+        if not self.resuming:
+            made = is_rank_zero()  # other ranks only need a name: they neither read nor write it
             return new_run_folder(root, self._name()) if made else RunFolder(root / self._name())
+        given = self.settings.resume
         same = given == "same"
         found = unfinished_run(root, self.config_text) if same else RunFolder(Path(given))
         if found is None or not found.config.is_file():
@@ -156,7 +161,7 @@ class TrainingCLI(LightningCLI):
 
     def _run_facts(self) -> dict[str, Any]:
         """How this run was started; a resumed run keeps its identity."""
-        if self.folder.run.is_file():
+        if self.resuming and self.folder.run.is_file():
             return json.loads(self.folder.run.read_text())
         return {
             "run": self.folder.path.name,
@@ -188,11 +193,11 @@ class TrainingCLI(LightningCLI):
 
     def fit(self, **kwargs: Any) -> None:
         """Train, from the last checkpoint where a run goes on, then test the best one."""
-        if self.folder.complete:
+        if self.resuming and self.folder.complete:
             self._say(f"This run is complete: {self.folder.path}")
             self._show(json.loads(self.folder.summary.read_text()))
             return
-        if self.settings.resume is not None and self.folder.last_checkpoint.is_file():
+        if self.resuming and self.folder.last_checkpoint.is_file():
             check_description(read_checkpoint(self.folder.last_checkpoint), self.model.net)
             kwargs["ckpt_path"] = str(self.folder.last_checkpoint)
         self._begin()

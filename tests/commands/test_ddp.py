@@ -45,10 +45,17 @@ def folder(tmp_path_factory):
     """A run of two processes, and the test of its best checkpoint by one."""
     folder = tmp_path_factory.mktemp("ddp")
     (folder / "ranks.py").write_text(RANKS)
+    taken = folder / "runs/two"  # a complete run of the same name must not confuse any rank
+    taken.mkdir(parents=True)
+    (taken / "summary.json").write_text("{}")
     run(folder, *FIT)
     run(
         folder,
-        *("test", "--config=runs/two/config.yaml", "--ckpt_path=runs/two/checkpoints/best.ckpt"),
+        *(
+            "test",
+            "--config=runs/two-2/config.yaml",
+            "--ckpt_path=runs/two-2/checkpoints/best.ckpt",
+        ),
         *("--trainer.devices=1", "--trainer.strategy=auto", "--run_name=one"),
     )
     return folder
@@ -59,12 +66,12 @@ def test_both_ranks_end_with_the_same_parameters(folder):
 
 
 def test_there_is_one_run_folder(folder):
-    assert sorted(p.name for p in (folder / "runs").iterdir()) == ["one", "two"]
+    assert sorted(p.name for p in (folder / "runs").iterdir()) == ["one", "two", "two-2"]
 
 
 def test_predictions_equal_those_of_one_process(folder):
-    one, two = (np.load(folder / f"runs/{name}/predictions.npz") for name in ("one", "two"))
-    split = json.loads((folder / "runs/two/split.json").read_text())
+    one, two = (np.load(folder / f"runs/{name}/predictions.npz") for name in ("one", "two-2"))
+    split = json.loads((folder / "runs/two-2/split.json").read_text())
     assert two["row"].tolist() == sorted(split["test"])  # each image exactly once
     np.testing.assert_array_equal(one["row"], two["row"])
     np.testing.assert_array_equal(one["label"], two["label"])
@@ -72,11 +79,13 @@ def test_predictions_equal_those_of_one_process(folder):
 
 
 def test_metrics_equal_those_of_one_process(folder):
-    one, two = (json.loads((folder / f"runs/{n}/summary.json").read_text()) for n in ("one", "two"))
+    one, two = (
+        json.loads((folder / f"runs/{n}/summary.json").read_text()) for n in ("one", "two-2")
+    )
     assert one["test"]["acc"] == two["test"]["acc"]
     assert one["test"]["confusion"] == two["test"]["confusion"]
     assert two["val"]["images"] == len(
-        json.loads((folder / "runs/two/split.json").read_text())["val"]
+        json.loads((folder / "runs/two-2/split.json").read_text())["val"]
     )
     assert two["processes"] == 2
 
@@ -84,7 +93,7 @@ def test_metrics_equal_those_of_one_process(folder):
 def test_focus_equals_that_of_one_process(folder):
     one, two = (
         list(csv.DictReader((folder / f"runs/{name}/focus_samples.csv").read_text().splitlines()))
-        for name in ("one", "two")
+        for name in ("one", "two-2")
     )
     assert len(one) == len(two) == 15
     for a, b in zip(one, two, strict=True):
