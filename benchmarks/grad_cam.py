@@ -70,7 +70,9 @@ def rival_run(model: VisionModel, images: Tensor, batch_size: int) -> Run:
     cam = GradCAM(model=model, target_layers=[model.cam_layer], reshape_transform=model.to_grid)
 
     def run() -> np.ndarray:
-        return np.concatenate([cam(input_tensor=part) for part in images.split(batch_size)])
+        return np.concatenate(
+            [cam(input_tensor=part, targets=None) for part in images.split(batch_size)]
+        )
 
     return run
 
