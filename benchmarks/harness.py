@@ -34,6 +34,22 @@ class Clock(L.Callback):
         self.seconds = now - self.began
 
 
+def trainer(steps: int, *callbacks: L.Callback, bar: bool = True) -> L.Trainer:
+    """A Trainer that trains for some steps and does nothing else."""
+    return L.Trainer(
+        accelerator="cpu",
+        max_steps=steps,
+        max_epochs=-1,
+        logger=False,
+        enable_checkpointing=False,
+        enable_model_summary=False,
+        enable_progress_bar=bar,
+        limit_val_batches=0,
+        use_distributed_sampler=False,
+        callbacks=list(callbacks),
+    )
+
+
 def seconds(run: Run) -> float:
     """Time a call; one that returns a float has measured itself."""
     start = time.perf_counter()

@@ -5,7 +5,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.data import DataLoader
 
-from benchmarks.harness import Clock, Row, compare
+from benchmarks.harness import Clock, Row, compare, trainer
 from fer_lightning.callbacks.epoch_seed import EpochSeed
 from fer_lightning.callbacks.progress import Progress
 from fer_lightning.data.augment import Augmentation
@@ -52,23 +52,8 @@ class Empty(L.LightningModule):
 
 def steps(module: L.LightningModule, data, *callbacks: L.Callback, bar: bool) -> float:
     clock = Clock()
-    trainer(*callbacks, clock, bar=bar).fit(module, data)
+    trainer(STEPS, *callbacks, clock, bar=bar).fit(module, data)
     return clock.seconds
-
-
-def trainer(*callbacks: L.Callback, bar: bool) -> L.Trainer:
-    return L.Trainer(
-        accelerator="cpu",
-        max_steps=STEPS,
-        max_epochs=-1,
-        logger=False,
-        enable_checkpointing=False,
-        enable_model_summary=False,
-        enable_progress_bar=bar,
-        limit_val_batches=0,
-        use_distributed_sampler=False,
-        callbacks=list(callbacks),
-    )
 
 
 def measure() -> list[Row]:

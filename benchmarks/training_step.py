@@ -2,11 +2,10 @@
 
 import time
 
-import lightning as L
 import torch
 import torch.nn.functional as F
 
-from benchmarks.harness import Clock, Row, compare
+from benchmarks.harness import Clock, Row, compare, trainer
 from fer_lightning.callbacks.epoch_seed import EpochSeed
 from fer_lightning.callbacks.progress import Progress
 from fer_lightning.data.batches import TrainBatches
@@ -16,20 +15,6 @@ from fer_lightning.models import build
 
 STEPS = 12
 BATCH = 64
-
-
-def trainer(**options) -> L.Trainer:
-    return L.Trainer(
-        accelerator="cpu",
-        max_epochs=-1,
-        max_steps=STEPS,
-        logger=False,
-        enable_checkpointing=False,
-        enable_model_summary=False,
-        limit_val_batches=0,
-        use_distributed_sampler=False,
-        **options,
-    )
 
 
 def bare_loop(net, data) -> float:
@@ -58,7 +43,7 @@ def measure() -> list[Row]:
 
         def ours(module=module):
             clock = Clock()
-            trainer(callbacks=[EpochSeed(0), Progress(), clock]).fit(module, data)
+            trainer(STEPS, EpochSeed(0), Progress(), clock).fit(module, data)
             return clock.seconds
 
         def theirs(net=net):
