@@ -1,9 +1,10 @@
 """Random flip, rotation and translation of a whole batch at once, on its device."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -20,12 +21,15 @@ class Augmentation:
         flip: probability of a horizontal flip.
         rotation: largest angle to either side, in degrees.
         translation: largest shift to either side, as a share of the image's side.
+        crop: largest shift to either side in whole pixels: the random crop after padding by as
+            many, instead of `translation`.
         fill: what stands where the image was shifted away.
     """
 
     flip: float = 0.5
     rotation: float = 15.0
     translation: float = 0.1
+    crop: int = 0
     fill: Literal["zeros", "border", "reflection"] = "zeros"
 
     def __post_init__(self) -> None:
@@ -33,12 +37,18 @@ class Augmentation:
             ("flip", self.flip, 1),
             ("rotation", self.rotation, 180),
             ("translation", self.translation, 1),
+            ("crop", self.crop, 1000),
         ):
             if not 0 <= value <= top:
                 raise UserError(f"expected {name} between 0 and {top} but got {value}")
+        if self.crop and self.translation:
+            raise UserError(
+                f"expected either translation or crop but got {self.translation} and {self.crop}; "
+                "set one of them to 0"
+            )
 
     def __bool__(self) -> bool:
-        return self.flip > 0 or self.rotation > 0 or self.translation > 0
+        return any((self.flip, self.rotation, self.translation, self.crop))
 
 
 def to_float(images: Tensor) -> Tensor:
@@ -47,21 +57,62 @@ def to_float(images: Tensor) -> Tensor:
 
 
 def random_affine(
-    batch: int, how: Augmentation, device: torch.device, generator: Generator | None = None
+    batch: int,
+    how: Augmentation,
+    device: torch.device,
+    generator: Generator | None = None,
+    size: int = 48,
 ) -> Tensor:
     """Draw one transformation per image, (B, 2, 3): output coordinates to input coordinates.
+
+    A training step waits for this on a CPU, so that it is made of few operations: all six numbers
+    are linear in the random ones but for the sine (a cosine is the sine a quarter turn later).
+
+    Args:
+        batch: number of images.
+        how: the range of each part.
+        device: where the images are.
+        generator: source of randomness; torch's own by default.
+        size: side of the images in pixels, for `Augmentation.crop`.
 
     >>> random_affine(1, Augmentation(0, 0, 0), torch.device("cpu")).abs().tolist()
     [[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]]
     """
-    draw = torch.rand(4, batch, device=device, generator=generator)
-    turn, x, y = draw[:3].mul(2).sub_(1).unbind()  # from -1 to 1
-    angle = turn * math.radians(how.rotation)
-    cos, sin = angle.cos(), angle.sin()
-    affine = torch.stack([cos, -sin, x, sin, cos, y], dim=1).view(batch, 2, 3)
-    affine[:, :, 2] *= 2 * how.translation  # grid coordinates span 2
-    affine[:, 0, :2] *= torch.where(draw[3] < how.flip, -1.0, 1.0)[:, None]
-    return affine
+    linear = _linear(how, size, device)
+    draw = torch.rand(batch, 4, device=device, generator=generator)  # turn, x, y, flip
+    draw[:, 3:].lt_(how.flip)
+    if how.crop:
+        draw[:, 1:3].mul_(2 * how.crop + 1).floor_()
+    numbers = torch.addmm(linear.offset, draw, linear.factor)
+    numbers = torch.where(linear.is_angle, numbers.sin(), numbers)
+    return numbers.mul_(torch.addmm(linear.one, draw, linear.mirror)).view(batch, 2, 3)
+
+
+class _Linear(NamedTuple):
+    """How the six numbers of a transformation follow from the four random ones."""
+
+    factor: Tensor  # (4, 6)
+    offset: Tensor  # (6,)
+    is_angle: Tensor  # (6,) bool
+    mirror: Tensor  # (4, 6): adds -2 to the 1 that the first row is multiplied by
+    one: Tensor  # (6,)
+
+
+@cache
+def _linear(how: Augmentation, size: int, device: torch.device) -> _Linear:
+    turn = math.radians(how.rotation)
+    shift = 2 * how.crop / size if how.crop else 2 * how.translation  # grid coordinates span 2
+    step = 2 / size if how.crop else 2 * shift  # draws are whole pixels, or from 0 to 1
+    factor, offset = torch.zeros(4, 6), torch.zeros(6)
+    for column, sign, start in ((0, 1, math.pi / 2), (1, -1, 0), (3, 1, 0), (4, 1, math.pi / 2)):
+        factor[0, column] = 2 * sign * turn  # from -turn to turn
+        offset[column] = start - sign * turn
+    for row, column in ((1, 2), (2, 5)):
+        factor[row, column], offset[column] = step, -shift
+    mirror = torch.zeros(4, 6)
+    mirror[3, :2] = -2
+    is_angle = torch.tensor([True, True, False, True, True, False])
+    return _Linear(*(t.to(device) for t in (factor, offset, is_angle, mirror, torch.ones(6))))
 
 
 def warp(images: Tensor, affine: Tensor, how: Augmentation) -> Tensor:
@@ -96,6 +147,21 @@ def _places(height: int, width: int, device: torch.device) -> Tensor:
 
 def augment(images: Tensor, how: Augmentation, generator: Generator | None = None) -> Tensor:
     """Flip, rotate and shift each image of a batch by its own random amount."""
+    return augment_together((images,), how, generator)[0]
+
+
+def augment_together(
+    stacks: Sequence[Tensor], how: Augmentation, generator: Generator | None = None
+) -> tuple[Tensor, ...]:
+    """Treat several (B, C, H, W) stacks alike, such as images and their masks.
+
+    >>> image = torch.rand(3, 1, 8, 8)
+    >>> one, other = augment_together((image, 2 * image), Augmentation())
+    >>> torch.allclose(2 * one, other)
+    True
+    """
     if not how:
-        return images
-    return warp(images, random_affine(len(images), how, images.device, generator), how)
+        return tuple(stacks)
+    first = stacks[0]
+    affine = random_affine(len(first), how, first.device, generator, first.shape[-1])
+    return tuple(warp(stack, affine, how) for stack in stacks)

@@ -64,6 +64,32 @@ def test_translation_moves_by_pixels():
     assert warp(image, shift, Augmentation())[0, 0].argmax().item() == 53
 
 
+def test_crop_shifts_by_whole_pixels_like_padding_and_cutting():
+    image = torch.rand(1, 3, 32, 32)
+    how = Augmentation(flip=0, rotation=0, translation=0, crop=4)
+    padded = F.pad(image, (4, 4, 4, 4))
+    crops = {(y, x): padded[0, :, y : y + 32, x : x + 32] for y in range(9) for x in range(9)}
+    seen = set()
+    for cut in augment(image.expand(400, -1, -1, -1), how):
+        near = [at for at, crop in crops.items() if torch.allclose(cut, crop, atol=1e-4)]
+        assert len(near) == 1
+        seen.add(near[0])
+    assert {y for y, _ in seen} == {x for _, x in seen} == set(range(9))
+
+
+def test_crop_and_translation_exclude_each_other():
+    with pytest.raises(UserError, match=r"either translation or crop but got 0\.1 and 4"):
+        Augmentation(crop=4)
+
+
+def test_a_turned_and_flipped_transformation():
+    affine = random_affine(50, Augmentation(1, 90, 0), torch.device("cpu"))
+    cos, sin = affine[:, 1, 1], affine[:, 1, 0]
+    torch.testing.assert_close(cos**2 + sin**2, torch.ones(50))
+    torch.testing.assert_close(affine[:, 0, 0], -cos)
+    torch.testing.assert_close(affine[:, 0, 1], sin)
+
+
 def test_each_image_gets_its_own_and_the_generator_decides():
     images = torch.rand(1, 1, 16, 16).expand(8, -1, -1, -1)
     one = augment(images, Augmentation(), torch.Generator().manual_seed(1))
@@ -72,7 +98,9 @@ def test_each_image_gets_its_own_and_the_generator_decides():
     assert (one[0] - one[1]).abs().max() > 0.01
 
 
-@pytest.mark.parametrize("options", [{"flip": 1.5}, {"rotation": -1}, {"translation": 2}])
+@pytest.mark.parametrize(
+    "options", [{"flip": 1.5}, {"rotation": -1}, {"translation": 2}, {"crop": -1}]
+)
 def test_impossible_parameters(options):
-    with pytest.raises(UserError, match=r"expected (flip|rotation|translation) between 0 and"):
+    with pytest.raises(UserError, match=r"expected (flip|rotation|translation|crop) between 0 and"):
         Augmentation(**options)
