@@ -1,4 +1,4 @@
-"""The rows of focus.csv, and reading one curve from them."""
+"""The rows of focus_epochs.csv, and reading one curve from them."""
 
 import math
 from collections.abc import Mapping, Sequence
