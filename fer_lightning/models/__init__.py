@@ -3,9 +3,12 @@
 from fer_lightning.models.base import NoAttentionError, VisionModel, unwrap
 from fer_lightning.models.cnn import CNN
 from fer_lightning.models.registry import ENTRIES, MODELS, build, describe, name_of, rebuild
+from fer_lightning.models.simple_cnn import SimpleCNN
+from fer_lightning.models.small_resnet import SmallResNet
 from fer_lightning.models.swin import Swin
 from fer_lightning.models.timm_backbone import Timm
 from fer_lightning.models.vit import ViT
+from fer_lightning.models.vit_tiny import ViTTiny
 from fer_lightning.models.weights import load_weights, read_weights, strip_prefixes
 
 __all__ = [
@@ -13,9 +16,12 @@ __all__ = [
     "ENTRIES",
     "MODELS",
     "NoAttentionError",
+    "SimpleCNN",
+    "SmallResNet",
     "Swin",
     "Timm",
     "ViT",
+    "ViTTiny",
     "VisionModel",
     "build",
     "describe",

@@ -9,9 +9,12 @@ import torch
 from fer_lightning.errors import UserError, nearest
 from fer_lightning.models.base import VisionModel
 from fer_lightning.models.cnn import CNN
+from fer_lightning.models.simple_cnn import SimpleCNN
+from fer_lightning.models.small_resnet import SmallResNet
 from fer_lightning.models.swin import Swin
 from fer_lightning.models.timm_backbone import Timm
 from fer_lightning.models.vit import ViT
+from fer_lightning.models.vit_tiny import ViTTiny
 
 
 @dataclass(frozen=True)
@@ -21,7 +24,7 @@ class Entry:
     Args:
         model: its class.
         source: where it is described.
-        config: the name of the config file that trains it.
+        config: the config file that trains it, inside configs/.
     """
 
     model: type[VisionModel]
@@ -33,6 +36,9 @@ ENTRIES: dict[str, Entry] = {
     "cnn": Entry(CNN, "The Inductive Bias Gap", "cnn.yaml"),
     "vit": Entry(ViT, "The Inductive Bias Gap", "vit.yaml"),
     "swin": Entry(Swin, "The Inductive Bias Gap", "swin.yaml"),
+    "vit_tiny": Entry(ViTTiny, "Patches vs Pixels", "cifar/vit_tiny.yaml"),
+    "simple_cnn": Entry(SimpleCNN, "Patches vs Pixels", "cifar/simple_cnn.yaml"),
+    "small_resnet": Entry(SmallResNet, "Patches vs Pixels", "cifar/small_resnet.yaml"),
     "timm": Entry(Timm, "any timm backbone; here resnet18", "timm.yaml"),
 }
 MOST_PARAMETERS = 2_000_000_000  # that a checkpoint may ask for

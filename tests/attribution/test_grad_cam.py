@@ -10,12 +10,16 @@ from fer_lightning.attribution import grad_cam
 from fer_lightning.models import MODELS, VisionModel, build
 from fer_lightning.models.waking import wake_zeros
 
+FACES = {"num_classes": 7, "in_chans": 1, "image_size": 48}  # for models made for CIFAR-10
 CASES = {
     "cnn": ("cnn", {}),
     "cnn-layer": ("cnn", {"pooling": "layer"}),
     "vit": ("vit", {}),
     "vit-mean": ("vit", {"pool": "mean", "depth": 2}),
     "swin": ("swin", {}),
+    "vit_tiny": ("vit_tiny", FACES),
+    "simple_cnn": ("simple_cnn", FACES),
+    "small_resnet": ("small_resnet", FACES),
     "timm": ("timm", {}),
     "timm-vit": ("timm", {"name": "test_vit"}),
     "timm-swin": ("timm", {"name": "swin_tiny_patch4_window7_224", "image_size": 64}),

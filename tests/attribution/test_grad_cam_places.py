@@ -7,10 +7,14 @@ from fer_lightning.attribution import grad_cam, to_heat
 from fer_lightning.models import MODELS, VisionModel, build
 from fer_lightning.models.waking import wake_zeros
 
+FACES = {"num_classes": 7, "in_chans": 1, "image_size": 48}  # for models made for CIFAR-10
 CASES = {
     "cnn": {},
     "vit": {},
     "swin": {},
+    "vit_tiny": FACES,
+    "simple_cnn": FACES,
+    "small_resnet": FACES,
     "timm": {"image_size": 160},  # a grid of 5x5
 }
 

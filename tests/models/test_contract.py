@@ -20,6 +20,7 @@ from fer_lightning.models import (
 from fer_lightning.models.cost import count_flops
 from fer_lightning.models.waking import wake_zeros
 
+FACES = {"num_classes": 7, "in_chans": 1, "image_size": 48}  # for models made for CIFAR-10
 # name of the case: name of the model, its arguments, its grid, whether it has attention maps
 CASES = {
     "cnn": ("cnn", {}, (24, 24), False),
@@ -28,10 +29,16 @@ CASES = {
     "vit-mean": ("vit", {"pool": "mean", "depth": 2}, (8, 8), True),
     "vit-rgb": ("vit", {"in_chans": 3, "image_size": 32, "patch_size": 4}, (8, 8), True),
     "swin": ("swin", {}, (6, 6), False),
+    "vit_tiny": ("vit_tiny", {}, (8, 8), True),
+    "vit_tiny-faces": ("vit_tiny", FACES, (12, 12), True),
+    "simple_cnn": ("simple_cnn", {}, (8, 8), False),
+    "simple_cnn-faces": ("simple_cnn", FACES, (12, 12), False),
+    "small_resnet": ("small_resnet", {}, (8, 8), False),
+    "small_resnet-faces": ("small_resnet", FACES, (12, 12), False),
     "timm": ("timm", {}, (2, 2), False),
     "convnext_atto": ("timm", {"name": "convnext_atto", "image_size": 64}, (2, 2), False),
     "mobilenet": ("timm", {"name": "mobilenetv3_small_100", "image_size": 160}, (5, 5), False),
-    "vit_tiny": ("timm", {"name": "vit_tiny_patch16_224"}, (3, 3), True),
+    "timm-vit_tiny": ("timm", {"name": "vit_tiny_patch16_224"}, (3, 3), True),
     "deit_tiny": ("timm", {"name": "deit_tiny_patch16_224", "in_chans": 3}, (3, 3), True),
     "deit-two-prefix-tokens": ("timm", {"name": "deit_tiny_distilled_patch16_224"}, (3, 3), True),
     "vit-mean-beside-cls": ("timm", {"name": "test_vit2"}, (3, 3), True),
@@ -102,7 +109,7 @@ def test_shapes(case, model, images):
     *_, grid, _ = case
     features = model.features(images)
     logits, activation = cam_activation(model, images)
-    assert logits.shape == (2, 7)
+    assert logits.shape == (2, model.init_args["num_classes"])
     assert features.ndim == 2
     assert len(features) == 2
     assert model.to_grid(activation).shape[0] == 2

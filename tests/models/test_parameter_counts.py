@@ -13,7 +13,11 @@ from fer_lightning.models.cost import count_parameters
         ("cnn", {"pooling": "layer"}, 668_999),
         ("vit", {}, 807_431),
         ("swin", {}, 719_077),
-        # ViT-Tiny of "Patches vs Pixels"
+        # the three of "Patches vs Pixels": 32x32 colour, ten classes
+        ("vit_tiny", {}, 1_205_898),
+        ("simple_cnn", {}, 141_354),
+        ("small_resnet", {}, 175_258),
+        # the first of them as a ViT
         (
             "vit",
             {"num_classes": 10, "in_chans": 3, "image_size": 32, "patch_size": 4, "depth": 6},
