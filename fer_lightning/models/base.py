@@ -85,6 +85,23 @@ class VisionModel(nn.Module, ABC):
         return self.attend(x)[1]
 
     @property
+    def parts(self) -> dict[str, tuple[str, ...]]:
+        """How the names of weights begin, for each part that can come from elsewhere.
+
+        Every weight but the head's belongs to one part: to ``"stem"`` if the model has a module
+        `stem` with weights before its encoder, else to ``"encoder"``.
+
+        >>> from fer_lightning.models import CNN
+        >>> CNN().parts
+        {'encoder': ('stages.', 'feature_layer.')}
+        """
+        own = [f"{name}." for name, child in self.named_children() if child.state_dict()]
+        own += [name for name, _ in self.named_parameters(recurse=False)]
+        stem = tuple(name for name in own if name == "stem.")
+        encoder = tuple(name for name in own if name not in ("stem.", "head."))
+        return {"stem": stem, "encoder": encoder} if stem else {"encoder": encoder}
+
+    @property
     def positions(self) -> Tensor:
         """The learned position of each patch, (h, w, D).
 
