@@ -1,0 +1,1 @@
+"""Many runs as one experiment: plan, execute, collect, test statistically, report."""

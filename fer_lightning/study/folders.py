@@ -1,0 +1,96 @@
+"""Finding the run folders of a study, and what its study.json says of them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from fer_lightning.errors import UserError
+from fer_lightning.study.run import CELL, Run
+from fer_lightning.study.run_files import read_json
+
+STUDY = "study.json"  # the cells of a study and where their folders lie
+MARKS = ("summary.json", "config.yaml", CELL)  # a folder with one of these is a run's
+MOST_FOLDERS = 10_000
+
+
+@dataclass(frozen=True)
+class Found:
+    """Folders to read, and what is expected of them.
+
+    Args:
+        paths: run folders, complete or not.
+        expected: identity to name of the study's cells; empty without a study.
+        labels: folder to the cell that a study takes it for.
+        study: content of the first study.json.
+        left_out: folders that cannot be used, and why.
+    """
+
+    paths: list[Path] = field(default_factory=list)
+    expected: dict[str, str] = field(default_factory=dict)
+    labels: dict[Path, Mapping[str, Any]] = field(default_factory=dict)
+    study: Mapping[str, Any] = field(default_factory=dict)
+    left_out: dict[str, str] = field(default_factory=dict)
+
+    def labelled(self, run: Run) -> Run:
+        """Name a run as the study does."""
+        cell = self.labels.get(run.path)
+        if cell is None:
+            return run
+        return replace(run, model=cell["model"], identity=cell["identity"])
+
+    def rank(self, model: str) -> tuple[int, str]:
+        """Place of a model in the study's order; others come after, by name."""
+        known = list(self.study.get("models", []))
+        return (known.index(model) if model in known else len(known), model)
+
+
+def find_folders(roots: Sequence[Path]) -> Found:
+    """Look for run folders in and directly below the given ones.
+
+    Raises:
+        UserError: there is no such folder, or study.json is damaged.
+    """
+    found = Found()
+    paths: dict[Path, None] = {}
+    for root in roots:
+        if not root.is_dir():
+            raise UserError(f"expected a folder of runs but there is none at {root}")
+        if (root / STUDY).is_file():
+            study = _read_study(root / STUDY)
+            found = replace(found, study=found.study or study)
+            for cell in study["cells"]:
+                found.expected[cell["identity"]] = cell["name"]
+                folder = root / cell["folder"]
+                if folder.is_dir():
+                    paths[folder] = None
+                    found.labels[folder] = cell
+        paths |= dict.fromkeys(_below(root))
+    found.paths.extend(paths)
+    return found
+
+
+def _below(root: Path) -> list[Path]:
+    if is_run(root):
+        return [root]
+    children = sorted(child for child in root.iterdir() if not child.name.startswith("."))
+    if len(children) > MOST_FOLDERS:
+        raise UserError(f"expected a folder of runs but {root} holds {len(children):,} entries")
+    return [child for child in children if child.is_dir() and is_run(child)]
+
+
+def is_run(folder: Path) -> bool:
+    """Whether a folder is that of a run, complete or not."""
+    return any((folder / mark).is_file() for mark in MARKS)
+
+
+def _read_study(path: Path) -> dict[str, Any]:
+    study = read_json(path)
+    cells = study.get("cells")
+    names = ("identity", "name", "model", "folder")
+    if not isinstance(cells, list) or not all(
+        isinstance(cell, dict) and all(isinstance(cell.get(name), str) for name in names)
+        for cell in cells
+    ):
+        raise UserError(f"expected the cells of a study in {path} but it is damaged; run it again")
+    return study
