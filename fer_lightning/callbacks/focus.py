@@ -10,10 +10,10 @@ from torch import Tensor
 
 from fer_lightning import keys
 from fer_lightning.callbacks.look import Look, Probe, Scene
+from fer_lightning.controls.focus import measure_focus, samples
 from fer_lightning.controls.measure import ROWS, measure
 from fer_lightning.controls.report import to_csv
-from fer_lightning.controls.table import Row, map_sources, tabulate
-from fer_lightning.controls.twins import SEEDS as TWIN_SEEDS
+from fer_lightning.controls.table import map_sources
 from fer_lightning.metrics import summarise, summarise_ratio
 from fer_lightning.plots.focus_curves import focus_curves
 from fer_lightning.plots.focus_distribution import focus_distribution
@@ -26,7 +26,8 @@ class FocusCallback(Look):
     """LFR of each region, LSI and background share of Grad-CAM, with null maps beside them.
 
     Training leaves ``focus_epochs.csv`` and ``focus/epoch_*.png`` (curves over epochs), the test
-    ``focus.csv`` (all controls), ``focus_samples.csv``, ``maps.npz`` and ``focus/test.png``.
+    ``focus.csv`` (all controls), ``focus_samples.csv``, ``occlusion.csv``, ``maps.npz`` and
+    ``focus/test.png``.
     """
 
     def __init__(self, every_n_epochs: int = 1, samples: int = 200, seed: int = 0) -> None:
@@ -51,19 +52,15 @@ class FocusCallback(Look):
         """Measure the probe images' maps, and in a test all controls."""
         probe = scene.probe(self.samples, self.seed)
         masks = scene.masks(probe)
-        twins = TWIN_SEEDS if scene.stage == "test" else ()
+        if scene.stage == "test":
+            self._final(scene, probe, masks)
+            return
         sources = map_sources(
-            scene.module.net, probe.images, probe.labels, self.seed, twin_seeds=twins
+            scene.module.net, probe.images, probe.labels, self.seed, twin_seeds=()
         )
-        values = {
-            f"untrained {s.seed}" if s.name == "untrained" else s.name: measure(s.heat, masks)
-            for s in sources
-        }
+        values = {s.name: measure(s.heat, masks) for s in sources}
         scene.log(logged(values[MODEL]))
-        if scene.stage == "val":
-            self._add_epoch(scene, values)
-        else:
-            self._final(scene, probe, values, sources[0].heat, tabulate(sources, masks, self.seed))
+        self._add_epoch(scene, values)
 
     def _add_epoch(self, scene: Scene, values: dict[str, dict[str, Tensor]]) -> None:
         if not self.rows:  # the mean map is the only null that changes with the model
@@ -77,37 +74,37 @@ class FocusCallback(Look):
             writer.writerows(self.rows)
         scene.save(focus_curves(self.rows, scene.title("Focus over epochs")), "focus")
 
-    def _final(
-        self,
-        scene: Scene,
-        probe: Probe,
-        values: dict[str, dict[str, Tensor]],
-        heat: Tensor,
-        table: list[Row],
-    ) -> None:
-        found = values[MODEL]
-        with scene.writing(scene.folder / "focus.csv") as file:
-            file.write(to_csv(table))
-        with scene.writing(scene.folder / "focus_samples.csv") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(["row", "file", *(f"lfr_{name}" for name in ROWS), "lsi", "background"])
-            lsi, background = found["lsi"][:, KEY], found["background"][:, KEY]
-            for i, row in enumerate(probe.rows.tolist()):
-                numbers = [*found["lfr"][i].tolist(), lsi[i].item(), background[i].item()]
-                cells = ("" if n != n else f"{n:.6g}" for n in numbers)
-                writer.writerow([row, scene.data.image_set.files[row], *cells])
+    def _final(self, scene: Scene, probe: Probe, masks: Tensor) -> None:
+        found = measure_focus(scene.module.net, probe.images, probe.labels, masks, self.seed)
+        scene.log(logged(found.values["native"]))
+        files = [str(name) for name in scene.data.image_set.files[probe.rows]]
+        tables = {
+            "focus.csv": found.table,
+            "focus_samples.csv": samples(
+                found, probe.labels, probe.rows.tolist(), files, scene.data.classes
+            ),
+            "occlusion.csv": found.hidden.rows,
+        }
+        for name, table in tables.items():
+            with scene.writing(scene.folder / name) as file:
+                file.write(to_csv(table))
+        heat = found.sources[0].heat.numpy().astype(np.float16)
         with scene.writing(scene.folder / "maps.npz", "wb") as file:
-            np.savez_compressed(file, row=probe.rows, heat=heat.numpy().astype(np.float16))
+            np.savez_compressed(file, row=probe.rows, heat=heat)
+        lfr = {
+            f"{s.name} {s.seed}" if s.name == "untrained" else s.name: measure(s.heat, masks)["lfr"]
+            for s in found.sources
+        }
         figure = focus_distribution(
-            {name: numbers["lfr"].numpy() for name, numbers in values.items()},
-            nulls=[name for name in values if name != MODEL],
+            {name: values.numpy() for name, values in lfr.items()},
+            nulls=[name for name in lfr if name != MODEL],
             regions=ROWS,
             title=scene.title("LFR of single images"),
         )
         scene.save(figure, "focus")
-        columns = list(table[0])
+        rows = [list(row.values()) for row in found.table]
         for tracker in scene.trackers:
-            tracker.log_table("test/focus_table", columns, [list(row.values()) for row in table])
+            tracker.log_table("test/focus_table", list(found.table[0]), rows)
 
 
 def logged(found: dict[str, Tensor]) -> dict[tuple[str, ...], float]:

@@ -2,18 +2,17 @@
 
 import argparse
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 import torch
 from rich.console import Console
 from torch import Tensor
 
 from fer_lightning.commands.run_data import data_of_run, run_of
-from fer_lightning.controls import map_sources, measure, occlusion, randomisation, tabulate
+from fer_lightning.controls import randomisation
 from fer_lightning.controls.explainers import Method
-from fer_lightning.controls.matching import GRID, match
-from fer_lightning.controls.measure import ROWS
-from fer_lightning.controls.occlusion import Occlusion, answers
+from fer_lightning.controls.focus import measure_focus, samples
+from fer_lightning.controls.matching import GRID
 from fer_lightning.controls.report import (
     LEGEND,
     focus_view,
@@ -29,13 +28,10 @@ from fer_lightning.data.image_set import ImageSet
 from fer_lightning.data.landmarks import read_landmarks
 from fer_lightning.data.probe import probe_rows
 from fer_lightning.data.regions import masks_for
-from fer_lightning.data.splits import Rows
 from fer_lightning.errors import UserError
 from fer_lightning.lit.checkpoint import load_net
 from fer_lightning.tracking.provenance import substitutions
 from fer_lightning.tracking.run_folder import atomic
-
-KEY = ROWS.index("key")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -72,7 +68,7 @@ def main(argv: list[str]) -> int:
     masks = torch.from_numpy(masks_for(image_set, rows, args.masks, landmarks))
     labels = torch.from_numpy(image_set.labels[rows])
     images = to_float(torch.from_numpy(image_set.images[rows])).to(device)
-    check_inputs(images, masks, labels)
+    check_inputs(images, masks, labels)  # before a folder is made
     out = _folder(args.out, args.checkpoint)
     console = Console()
     _say(console, f"{len(rows)} of {len(part):,} {args.part} images, seed {args.seed}")
@@ -80,81 +76,34 @@ def main(argv: list[str]) -> int:
         _say(console, f"Note: {line}")
 
     net = net.to(device)
-    ways = {"target": args.target, "method": args.method, "batch_size": args.batch_size}
-    sources = map_sources(net, images, labels, args.seed, **ways)
-    table = tabulate(sources, masks, args.seed, args.grid)
-    heat = {"native": sources[0].heat, "matched": match(sources[0].heat, args.grid)}
-    values = {name: measure(maps, masks) for name, maps in heat.items()}
-    focus = {
-        "key": values["native"]["lfr"][:, KEY],
-        "background": values["native"]["background"][:, KEY],
-    }
-    seeds = range(args.seed, args.seed + 3)
-    hidden = occlusion(net, images, labels, masks, focus, seeds=seeds, batch_size=args.batch_size)
-    cascade = randomisation(net, images, args.seed, method=args.method, batch_size=args.batch_size)
-    predicted = answers(net, images, args.batch_size).argmax(1)
+    ways = {"method": args.method, "batch_size": args.batch_size}
+    found = measure_focus(
+        net, images, labels, masks, args.seed, args.target, grid=args.grid, **ways
+    )
+    cascade = randomisation(net, images, args.seed, **ways)
+    names = [str(name) for name in image_set.files[rows]]
     files = {
-        "focus.csv": table,
-        "focus_samples.csv": samples(image_set, rows, predicted, values, hidden),
-        "occlusion.csv": hidden.rows,
+        "focus.csv": found.table,
+        "focus_samples.csv": samples(found, labels, rows.tolist(), names, image_set.classes),
+        "occlusion.csv": found.hidden.rows,
         "randomisation.csv": cascade,
     }
     for name, content in files.items():
         with atomic(out / name) as file:
             file.write(to_csv(content))
     for view in (
-        focus_view(table, "native"),
-        focus_view(table, "matched"),
-        masks_view(table),
-        occlusion_view(hidden.rows),
+        focus_view(found.table, "native"),
+        focus_view(found.table, "matched"),
+        masks_view(found.table),
+        occlusion_view(found.hidden.rows),
         randomisation_view(cascade),
     ):
         console.print(view)
     _say(console, LEGEND)
-    _say(console, verdict(table))
-    _say(console, f"Accuracy on these images: {(predicted == labels).float().mean():.3f}")
+    _say(console, verdict(found.table))
+    _say(console, f"Accuracy on these images: {(found.predicted == labels).float().mean():.3f}")
     _say(console, f"{', '.join(files)} lie in {out}")
     return 0
-
-
-def samples(
-    image_set: ImageSet,
-    rows: Rows,
-    predicted: Tensor,
-    values: dict[str, dict[str, Tensor]],
-    hidden: Occlusion,
-) -> list[dict[str, Any]]:
-    """Return one row for each image and resolution: its focus numbers and what hiding did.
-
-    Args:
-        image_set: the data set.
-        rows: (N,) the images' rows in it.
-        predicted: (N,) classes.
-        values: by resolution, what `measure` gives.
-        hidden: what `occlusion` gives.
-    """
-    found = []
-    for i, row in enumerate(rows.tolist()):
-        label = image_set.labels[row]
-        about = {
-            "row": row,
-            "file": str(image_set.files[row]),
-            "label": image_set.classes[label],
-            "predicted": image_set.classes[predicted[i]],
-            "correct": int(predicted[i] == label),
-        }
-        drops = {f"excess_{name}": drop[i].item() for name, drop in hidden.excess.items()}
-        for resolution, numbers in values.items():
-            focus = {
-                f"{name}_{region}": numbers[name][i, r].item()
-                for name in ("lfr", "lsi")
-                for r, region in enumerate(ROWS)
-            }
-            background = numbers["background"][i, KEY].item()
-            found.append(
-                about | {"resolution": resolution, **focus, "background_share": background} | drops
-            )
-    return found
 
 
 def notes(image_set: ImageSet, masks: Tensor, kind: str, landmarks: bool) -> list[str]:

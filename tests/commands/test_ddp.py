@@ -95,11 +95,12 @@ def test_focus_equals_that_of_one_process(folder):
         list(csv.DictReader((folder / f"runs/{name}/focus_samples.csv").read_text().splitlines()))
         for name in ("one", "two-2")
     )
-    assert len(one) == len(two) == 15
+    assert len(one) == len(two) == 2 * 15
+    words = {"file", "label", "predicted", "resolution"}
     for a, b in zip(one, two, strict=True):
         assert a.keys() == b.keys()
-        assert a["file"] == b["file"]
-        for name in a.keys() - {"file"}:
+        assert all(a[name] == b[name] for name in words)
+        for name in a.keys() - words:
             assert (a[name] == "") == (b[name] == "")
             if a[name]:
                 assert float(a[name]) == pytest.approx(float(b[name]), rel=1e-3)
