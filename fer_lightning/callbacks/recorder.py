@@ -12,6 +12,7 @@ from torch import Tensor
 from fer_lightning import keys
 from fer_lightning.callbacks.typed import classifier, data_of
 from fer_lightning.keys import Stage, key
+from fer_lightning.lit.transfer import count_learning
 from fer_lightning.models import name_of
 from fer_lightning.models.cost import count_multiply_adds, count_parameters
 from fer_lightning.tracking.metrics_csv import MetricsCSV
@@ -70,6 +71,7 @@ class Recorder(L.Callback):
             "model": name_of(classifier(pl_module).net),
             "parameters": count_parameters(classifier(pl_module).net),
             "multiply_adds": count_multiply_adds(classifier(pl_module).net),
+            "learning_parameters": count_learning(classifier(pl_module).net),
             "fraction": data.fraction,
             "images": {part: len(getattr(data.split, part)) for part in ("train", "val", "test")},
             "classes": list(data.classes),
@@ -78,6 +80,8 @@ class Recorder(L.Callback):
             "versions": versions(),
             "code": code_version(),
         }
+        if loaded := classifier(pl_module).loaded:
+            self.run["transfer"] = loaded
         if trainer.is_global_zero and not self.folder.complete:
             write_json(self.folder.split, data.manifest())
             write_json(self.folder.run, self.run)

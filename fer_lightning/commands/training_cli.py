@@ -26,6 +26,7 @@ from fer_lightning.commands.arguments import with_class_paths
 from fer_lightning.errors import UserError
 from fer_lightning.keys import Stage, key
 from fer_lightning.lit.checkpoint import check_description, read_checkpoint
+from fer_lightning.models.pretrained import tell
 from fer_lightning.tracking.metrics_csv import MetricsCSV
 from fer_lightning.tracking.rank import is_rank_zero
 from fer_lightning.tracking.run_folder import RunFolder, atomic, new_run_folder, unfinished_run
@@ -110,6 +111,8 @@ class TrainingCLI(LightningCLI):
         path = self.settings.get("ckpt_path")
         if path is not None:
             check_description(read_checkpoint(path), self.model.net)
+        elif self.subcommand == "fit" and not self.resuming:
+            self.model.load_pretrained()
         elif self.subcommand != "fit":
             raise UserError(
                 "expected --ckpt_path with a checkpoint but got none; "
@@ -237,6 +240,8 @@ class TrainingCLI(LightningCLI):
             f"Data: {self.datamodule.describe()}\n"
             f"Run folder: {self.folder.path}\n{self.wandb.how_to_sync()}"
         )
+        for report in self.model.loaded or []:
+            self._say(tell(report))
 
     @rank_zero_only
     def _finish(self, measured: Stage | None) -> None:

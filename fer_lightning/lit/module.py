@@ -1,6 +1,6 @@
 """The one LightningModule: trains any `VisionModel` and measures what it predicts."""
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import lightning as L
 import torch
@@ -14,6 +14,7 @@ from fer_lightning.keys import Stage, key
 from fer_lightning.lit.checkpoint import check_description, describe_run
 from fer_lightning.lit.optimizers import Schedule, check_optimizer, make_optimizer, make_schedule
 from fer_lightning.lit.predictions import GatherPredictions, Predictions
+from fer_lightning.lit.transfer import Transfer, check_transfer, freeze, start_from
 from fer_lightning.metrics.classification import classification_metrics
 from fer_lightning.models.base import VisionModel
 
@@ -33,11 +34,13 @@ class Classifier(L.LightningModule):
         warmup_epochs: epochs of linearly rising learning rate before the schedule.
         label_smoothing: share of each label that is spread over all classes.
         class_weights: ``balanced`` weighs a class by the inverse of its frequency.
+        transfer: where the model starts from and what of it learns.
         compile: run the model through ``torch.compile``.
     """
 
     predictions: Predictions  # of the last validation or test pass, on every rank
     results: dict[str, Tensor]  # classification_metrics of the same pass
+    loaded: list[dict[str, Any]] | None = None  # what came from files of weights
 
     def __init__(
         self,
@@ -49,13 +52,16 @@ class Classifier(L.LightningModule):
         warmup_epochs: float = 0.0,
         label_smoothing: float = 0.0,
         class_weights: Literal["none", "balanced"] = "none",
+        transfer: Transfer = Transfer(),  # noqa: B008 (frozen)
         compile: bool = False,
     ) -> None:
         super().__init__()
         check_optimizer(optimizer, lr)
         if not 0 <= label_smoothing < 1:
             raise UserError(f"expected label_smoothing in [0, 1) but got {label_smoothing}")
-        self.net = net
+        check_transfer(transfer, net)
+        self.net, self.transfer = net, transfer
+        freeze(net, transfer.freeze)
         self.optimizer_name, self.lr, self.weight_decay = optimizer, lr, weight_decay
         self.schedule, self.warmup_epochs = schedule, warmup_epochs
         self.label_smoothing, self.class_weights = label_smoothing, class_weights
@@ -74,6 +80,23 @@ class Classifier(L.LightningModule):
         if self.class_weights == "balanced" and stage == "fit":
             counts = torch.tensor(self._data.train_counts, device=self.device)
             self.loss_weight = counts.sum() / (len(counts) * counts.float())
+
+    def on_fit_start(self) -> None:
+        """Start from other weights, where wanted, unless a training goes on."""
+        if self.trainer.ckpt_path is None:
+            self.load_pretrained()
+
+    def load_pretrained(self) -> list[dict[str, Any]]:
+        """Load the weights that the model starts from, once, and say what came from each file."""
+        if self.loaded is None:
+            self.loaded = start_from(self.net, self.transfer)
+        return self.loaded
+
+    def train(self, mode: bool = True) -> Self:
+        """Set the mode of all but what is frozen, which stays as in evaluation."""
+        super().train(mode)
+        freeze(self.net, self.transfer.freeze)
+        return self
 
     def training_step(self, batch: Any, batch_idx: int) -> Tensor:
         """One loss; nothing is synchronised or logged here, see `on_train_epoch_end`."""
@@ -98,7 +121,8 @@ class Classifier(L.LightningModule):
         loss, acc = self.training_so_far()
         self.log(key("train", keys.LOSS), loss, sync_dist=True)
         self.log(key("train", keys.ACC), acc, sync_dist=True)
-        self.log(keys.LEARNING_RATE, self.trainer.optimizers[0].param_groups[0]["lr"])
+        groups = self.trainer.optimizers[0].param_groups  # with layer_decay one a layer
+        self.log(keys.LEARNING_RATE, max(group["lr"] for group in groups))
 
     def training_so_far(self, last_steps: int = 0) -> tuple[Tensor, Tensor]:
         """Mean loss and accuracy over this epoch's steps (or the last ones) on this rank."""
@@ -143,7 +167,9 @@ class Classifier(L.LightningModule):
 
     def configure_optimizers(self) -> OptimizerLRScheduler:
         """Optimizer over the parameters that learn, schedule over the steps of the run."""
-        optimizer = make_optimizer(self.net, self.optimizer_name, self.lr, self.weight_decay)
+        optimizer = make_optimizer(
+            self.net, self.optimizer_name, self.lr, self.weight_decay, self.transfer.layer_decay
+        )
         total = int(self.trainer.estimated_stepping_batches)
         warmup = round(self.warmup_epochs * total / max(self.trainer.max_epochs or 1, 1))
         if self.schedule == "constant" and warmup == 0:

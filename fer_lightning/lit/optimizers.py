@@ -1,7 +1,7 @@
 """Optimizer by timm's name, and the learning rate over the steps of a run."""
 
 import math
-from typing import Literal
+from typing import Any, Literal
 
 from timm.optim import create_optimizer_v2, list_optimizers
 from torch import nn
@@ -9,20 +9,63 @@ from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LambdaLR
 
 from fer_lightning.errors import UserError, nearest
+from fer_lightning.models.layer_order import layer_order
 
 Schedule = Literal["constant", "cosine"]
 
 
 def make_optimizer(
-    model: nn.Module, name: str = "adam", lr: float = 3e-4, weight_decay: float = 0.0
+    model: nn.Module,
+    name: str = "adam",
+    lr: float = 3e-4,
+    weight_decay: float = 0.0,
+    layer_decay: float = 1.0,
 ) -> Optimizer:
-    """Create any optimizer timm knows; biases and norms are not decayed.
+    """Create any optimizer timm knows, over the parameters that learn.
+
+    Args:
+        model: the model.
+        name: timm's name of the optimizer.
+        lr: learning rate of the head, and of everything without `layer_decay`.
+        weight_decay: decay of weights; biases and norms are not decayed.
+        layer_decay: each layer learns at this share of the rate of the layer above it.
 
     >>> make_optimizer(nn.Linear(2, 2), "adamw", lr=0.1).defaults["lr"]
     0.1
-
     """
-    return create_optimizer_v2(model, opt=name, lr=lr, weight_decay=weight_decay)
+    if layer_decay == 1:
+        return create_optimizer_v2(model, opt=name, lr=lr, weight_decay=weight_decay)
+    groups = layer_groups(model, lr, weight_decay, layer_decay)
+    return create_optimizer_v2(groups, opt=name, lr=lr, weight_decay=weight_decay)
+
+
+def layer_groups(
+    model: nn.Module, lr: float, weight_decay: float, layer_decay: float
+) -> list[dict[str, Any]]:
+    """Group the parameters that learn by layer, with the learning rate of each; first layer first.
+
+    timm's own groups carry a scale that only timm's schedulers read, so these carry the rate.
+
+    >>> two = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 1))
+    >>> [(group["lr"], group["weight_decay"]) for group in layer_groups(two, 1.0, 0.1, 0.5)]
+    [(0.5, 0.1), (0.5, 0.0), (1.0, 0.1), (1.0, 0.0)]
+    """
+    layers = layer_order(model)
+    top = max(layers.values())
+    groups: dict[tuple[int, bool], list[nn.Parameter]] = {}
+    for name, parameter in model.named_parameters():
+        if parameter.requires_grad:
+            groups.setdefault((top - layers[name], parameter.ndim <= 1), []).append(parameter)
+    return [
+        {
+            "params": params,
+            "lr": lr * layer_decay**below_top,
+            "weight_decay": 0.0 if vector else weight_decay,
+        }
+        for (below_top, vector), params in sorted(
+            groups.items(), key=lambda item: (-item[0][0], item[0][1])
+        )
+    ]
 
 
 def check_optimizer(name: str, lr: float) -> None:

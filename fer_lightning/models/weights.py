@@ -12,10 +12,13 @@ from torch import Tensor, nn
 from fer_lightning.errors import UserError
 
 CONTAINERS = ("state_dict_ema", "state_dict", "model_ema", "model")  # keys that hold the weights
+NET = "net."  # of the model's weights inside the LightningModule's
 
 
 def read_weights(path: str | Path) -> dict[str, Tensor]:
     """Read a safetensors file or a torch checkpoint of weights; no code in it is executed.
+
+    Of a checkpoint of a training only the model's weights are returned.
 
     Raises:
         UserError: there is no such file, or it does not hold weights only.
@@ -35,7 +38,17 @@ def read_weights(path: str | Path) -> dict[str, Tensor]:
             raise UserError(
                 f"expected named weights but got {type(value).__name__} under {key!r:.40} in {path}"
             )
-    return strip_prefixes(content)
+    return inner_model(strip_prefixes(content))
+
+
+def inner_model(state_dict: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Return the model's weights of a checkpoint of a training, whose model is called ``net``.
+
+    >>> inner_model({"net.head.bias": torch.zeros(1), "loss.weight": torch.zeros(1)}).keys()
+    dict_keys(['head.bias'])
+    """
+    inside = {k.removeprefix(NET): v for k, v in state_dict.items() if k.startswith(NET)}
+    return inside or dict(state_dict)
 
 
 def _read_safetensors(path: Path) -> dict[str, Tensor]:
