@@ -35,7 +35,7 @@ class EmbeddingCallback(Look):
         self.perplexity, self.tsne_seed = perplexity, tsne_seed
 
     def look(self, scene: Scene) -> None:
-        """Project, measure, draw; keep the features of the test images."""
+        """Project, measure, draw; keep features and faces of the test images, for a report."""
         probe = scene.probe(self.samples, self.seed)
         with frozen_eval(scene.module.net) as net, torch.no_grad():
             features = torch.cat([net.features(x) for x in probe.images.split(BATCH)])
@@ -48,5 +48,10 @@ class EmbeddingCallback(Look):
         if scene.stage == "test":
             with scene.writing(scene.folder / "features.npz", "wb") as file:
                 np.savez_compressed(
-                    file, row=probe.rows, label=labels, features=features.numpy(), points=points
+                    file,
+                    row=probe.rows,
+                    label=labels,
+                    features=features.numpy(),
+                    points=points,
+                    faces=probe.faces,
                 )

@@ -15,6 +15,7 @@ from fer_lightning.keys import Stage, key
 from fer_lightning.lit.transfer import count_learning
 from fer_lightning.models import name_of
 from fer_lightning.models.cost import count_multiply_adds, count_parameters
+from fer_lightning.models.latency import measure_cost
 from fer_lightning.tracking.metrics_csv import MetricsCSV
 from fer_lightning.tracking.provenance import code_version, hardware, substitutions, versions
 from fer_lightning.tracking.run_folder import RunFolder, atomic, write_json
@@ -45,6 +46,7 @@ class Recorder(L.Callback):
         self.seconds = 0.0  # of training, over all processes that worked on this run
         self.best: dict[str, Any] = {}
         self.epochs = 0  # that are complete
+        self.cost: dict[str, Any] = {}
         self.stage: str | None = None
         self._epoch_began = 0.0
 
@@ -119,8 +121,9 @@ class Recorder(L.Callback):
             self.best = found | {"epoch": trainer.current_epoch}
 
     def on_test_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        """Save the logits of the test images."""
+        """Save the logits of the test images; time the model while it is on its device."""
         if trainer.is_global_zero:
+            self.cost = measure_cost(classifier(pl_module).net)
             rows = {
                 k: v.cpu().numpy() for k, v in classifier(pl_module).predictions._asdict().items()
             }
@@ -159,6 +162,8 @@ class Recorder(L.Callback):
         }
         if measured is not None:
             summary[measured] = as_plain(classifier(pl_module).results, data.classes)
+        if self.cost:
+            summary["cost"] = self.cost
         summary[keys.COMPLETED] = True
         write_json(self.folder.summary, summary)
         return summary
