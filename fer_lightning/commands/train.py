@@ -25,6 +25,7 @@ HARMLESS = (  # warnings about what is so on purpose
     ".*predict returned None.*",  # predictions are gathered by image
     ".*LeafSpec.*",  # Lightning's own use of torch
     ".*Checkpoint directory .* exists and is not empty.*",  # created with the run folder
+    r".*module\(s\) in eval mode at the start of training.*",  # what is frozen
 )
 
 
