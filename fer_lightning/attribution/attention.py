@@ -28,6 +28,7 @@ def cls_attention(
     Returns:
         (N, heads, h, w): the row of [CLS], the first token, over the patches. The rest up to 1
         goes to [CLS] itself. For a model without such tokens, the mean over all patches' rows.
+        Patches that the model dropped before are zero.
 
     Raises:
         NoAttentionError: the model has no attention over the whole image.
@@ -99,7 +100,8 @@ def attention_rollout(
                 )
                 mixed = (1 - residual) * fused
                 mixed.diagonal(dim1=1, dim2=2).add_(residual)
-                row = row @ (mixed / mixed.sum(-1, keepdim=True))
+                # rows of dropped tokens may be zero; no row that is read leads to them
+                row = row @ (mixed / mixed.sum(-1, keepdim=True).clamp(min=1e-12))
             found.append(_to_grid(inner, row[:, None])[:, 0])
     return torch.cat(found)
 
@@ -155,13 +157,14 @@ def attention_relevance(
 
 
 def _start(model: VisionModel, attention: Tensor) -> Tensor:
-    """Return the weights of the rows to read, (B, 1, N): [CLS] only, or all alike."""
+    """Return the weights of the rows to read, (B, 1, N): [CLS] only, or all that are left alike."""
     B, N = attention.shape[0], attention.shape[-1]
     if model.num_prefix_tokens:
         start = attention.new_zeros(B, 1, N)
         start[..., 0] = 1
         return start
-    return attention.new_full((B, 1, N), 1 / N)
+    left = attention.detach().any(-1).any(1)[:, None].to(attention.dtype)  # B, 1, N
+    return left / left.sum(-1, keepdim=True)
 
 
 def _downwards(maps: list[Tensor]) -> Iterator[Tensor]:

@@ -63,14 +63,16 @@ class VisionModel(nn.Module, ABC):
         """Lay the output of `cam_layer` out as (B, C, h, w), each value at its place in the image.
 
         A model of tokens lays out any (B, N, C) in its order of tokens, so that a row of
-        attention, (B, N, heads), becomes a map of each head.
+        attention, (B, N, heads), becomes a map of each head. A model that drops tokens has a
+        `cam_layer` whose output is zero at their places.
         """
 
     def attend(self, x: Tensor) -> tuple[Tensor, list[Tensor]]:
         """Return logits and, per layer, the attention they were made with, (B, heads, N, N).
 
         Logits are differentiable with respect to the maps, whose rows sum to 1. The first
-        `num_prefix_tokens` of the N tokens stand for no place in the image.
+        `num_prefix_tokens` of the N tokens stand for no place in the image. N is the same in each
+        layer: the rows and columns of tokens that a model dropped before it are zero.
 
         Raises:
             NoAttentionError: the model has no attention over the whole image.
@@ -83,6 +85,13 @@ class VisionModel(nn.Module, ABC):
     def attention_maps(self, x: Tensor) -> list[Tensor]:
         """Return the maps of `attend`."""
         return self.attend(x)[1]
+
+    def kept_masks(self, x: Tensor) -> dict[str, Tensor]:
+        """Return the places that are left after each stage that drops some, (B, h, w) bools.
+
+        Stages are in order, by a name that pictures can show. Most models drop nothing: {}.
+        """
+        return {}
 
     @property
     def parts(self) -> dict[str, tuple[str, ...]]:

@@ -1,8 +1,6 @@
-"""Parts of a vision transformer: patch embedding, attention, block.
+"""Parts of a vision transformer: patch embedding, attention, block."""
 
-Each attends in two ways: `forward` by torch's fused kernel, `attend` step by step, returning the
-attention too.
-"""
+from collections.abc import Callable
 
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -44,16 +42,15 @@ class Attention(nn.Module):
 
     >>> import torch
     >>> attention, x = Attention(8, heads=2), torch.randn(1, 5, 8)
-    >>> out, weights = attention.attend(x)
-    >>> weights.shape, torch.allclose(out, attention(x), atol=1e-6)
-    (torch.Size([1, 2, 5, 5]), True)
+    >>> attention(x).shape, attention(x, first=1).shape
+    (torch.Size([1, 5, 8]), torch.Size([1, 1, 8]))
     """
 
-    def __init__(self, dim: int, heads: int, dropout: float = 0.0) -> None:
+    def __init__(self, dim: int, heads: int, dropout: float = 0.0, qkv_bias: bool = True) -> None:
         super().__init__()
         self.heads = heads
         self.dropout = dropout
-        self.qkv = nn.Linear(dim, 3 * dim)
+        self.qkv = nn.Linear(dim, 3 * dim, bias=qkv_bias)
         self.proj = nn.Linear(dim, dim)
 
     def split(self, x: Tensor, first: int | None = None) -> tuple[Tensor, Tensor, Tensor]:
@@ -65,8 +62,9 @@ class Attention(nn.Module):
             parts = self.qkv(x).chunk(3, dim=-1)
         else:
             w, b, dim = self.qkv.weight, self.qkv.bias, x.shape[-1]
-            q = F.linear(x[:, :first], w[:dim], b[:dim])
-            parts = (q, *F.linear(x, w[dim:], b[dim:]).chunk(2, dim=-1))
+            q = F.linear(x[:, :first], w[:dim], None if b is None else b[:dim])
+            kv = F.linear(x, w[dim:], None if b is None else b[dim:])
+            parts = (q, *kv.chunk(2, dim=-1))
         q, k, v = (part.unflatten(-1, (self.heads, -1)).transpose(1, 2) for part in parts)
         return q, k, v
 
@@ -77,13 +75,38 @@ class Attention(nn.Module):
     def forward(self, x: Tensor, first: int | None = None) -> Tensor:
         """Return (B, N, dim) of (B, N, dim), or (B, first, dim): the first tokens' rows only."""
         rate = self.dropout if self.training else 0.0
-        return self.join(F.scaled_dot_product_attention(*self.split(x, first), dropout_p=rate))
+        return self.join(mix(*self.split(x, first), rate))
 
-    def attend(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """Return what `forward` does and the attention, (B, heads, N, N), before dropout."""
-        q, k, v = self.split(x)
-        weights = (q @ k.transpose(-2, -1) * q.shape[-1] ** -0.5).softmax(-1)
-        return self.join(F.dropout(weights, self.dropout, self.training) @ v), weights
+
+def mix(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    dropout: float = 0.0,
+    see: Callable[[Tensor], Tensor] | None = None,
+) -> Tensor:
+    """Mix values by attention: by torch's fused kernel, or step by step where it is to be seen.
+
+    Args:
+        q: queries, (B, heads, n, d).
+        k: keys, (B, heads, N, d).
+        v: values, (B, heads, N, d).
+        dropout: rate at which attention is dropped.
+        see: is handed the attention, (B, heads, n, N), before dropout and returns what to use.
+
+    Returns:
+        (B, heads, n, d).
+
+    >>> import torch
+    >>> (q, k, v), maps = torch.randn(3, 1, 2, 5, 4), []
+    >>> out = mix(q, k, v, see=lambda weights: maps.append(weights) or weights)
+    >>> maps[0].shape, torch.allclose(out, mix(q, k, v), atol=1e-6)
+    (torch.Size([1, 2, 5, 5]), True)
+    """
+    if see is None:
+        return F.scaled_dot_product_attention(q, k, v, dropout_p=dropout)
+    weights = see((q @ k.transpose(-2, -1) * q.shape[-1] ** -0.5).softmax(-1))
+    return F.dropout(weights, dropout) @ v
 
 
 class Mlp(nn.Sequential):
@@ -119,6 +142,8 @@ class Block(nn.Module):
         mlp_ratio: hidden width of the MLP over `dim`.
         dropout: rate on attention, on the MLP's hidden layer and on both residual branches.
         drop_path: rate at which a residual branch is dropped whole, per image.
+        qkv_bias: whether queries, keys and values have a bias.
+        norm_eps: what both norms add to the variance.
     """
 
     def __init__(
@@ -128,11 +153,13 @@ class Block(nn.Module):
         mlp_ratio: float = 4.0,
         dropout: float = 0.0,
         drop_path: float = 0.0,
+        qkv_bias: bool = True,
+        norm_eps: float = 1e-5,
     ) -> None:
         super().__init__()
-        self.norm1 = nn.LayerNorm(dim)
-        self.attn = Attention(dim, heads, dropout)
-        self.norm2 = nn.LayerNorm(dim)
+        self.norm1 = nn.LayerNorm(dim, eps=norm_eps)
+        self.attn = Attention(dim, heads, dropout, qkv_bias)
+        self.norm2 = nn.LayerNorm(dim, eps=norm_eps)
         self.mlp = Mlp(dim, int(dim * mlp_ratio), dropout)
         self.branch = nn.Sequential()  # what happens to a branch before it is added
         if dropout:
@@ -142,14 +169,15 @@ class Block(nn.Module):
 
     def forward(self, x: Tensor, first: int | None = None) -> Tensor:
         """Return (B, N, dim) of (B, N, dim), or (B, first, dim): the first tokens' rows only."""
-        x = x[:, :first] + self.branch(self.attn(self.norm1(x), first))
-        return x + self.branch(self.mlp(self.norm2(x)))
+        return self.think(self.add(x[:, :first], self.attn(self.norm1(x), first)))
 
-    def attend(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """Return what `forward` does and the attention, (B, heads, N, N)."""
-        out, weights = self.attn.attend(self.norm1(x))
-        x = x + self.branch(out)
-        return x + self.branch(self.mlp(self.norm2(x))), weights
+    def add(self, x: Tensor, out: Tensor) -> Tensor:
+        """Add the output of a residual branch."""
+        return x + self.branch(out)
+
+    def think(self, x: Tensor) -> Tensor:
+        """Run the second half: the MLP."""
+        return self.add(x, self.mlp(self.norm2(x)))
 
 
 def init_linear(module: nn.Module) -> None:

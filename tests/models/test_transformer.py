@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from fer_lightning.models import ViT
-from fer_lightning.models.transformer import Attention, Block, DropPath, PatchEmbed
+from fer_lightning.models.transformer import Attention, Block, DropPath, PatchEmbed, mix
 
 
 def test_patch_embedding_is_a_strided_convolution():
@@ -45,7 +45,9 @@ def test_block_equals_torchs_layer():
     block, tokens = Block(16, 4), torch.randn(2, 5, 16)
     expected = reference_block(block, 16, 4)(tokens)
     assert torch.allclose(block(tokens), expected, atol=1e-5)
-    assert torch.allclose(block.attend(tokens)[0], expected, atol=1e-5)
+    step_by_step = mix(*block.attn.split(block.norm1(tokens)), see=lambda weights: weights)
+    out = block.think(block.add(tokens, block.attn.join(step_by_step)))
+    assert torch.allclose(out, expected, atol=1e-5)
 
 
 def test_first_rows_only_are_the_first_rows():
@@ -75,8 +77,11 @@ def test_attention_by_hand():
         attention.proj.weight.copy_(torch.eye(4))
         attention.proj.bias.zero_()
     tokens = torch.randn(1, 3, 4)
-    out, weights = attention.attend(tokens)
-    assert torch.allclose(weights, torch.full((1, 2, 3, 3), 1 / 3))
+    maps = []
+    heads = mix(*attention.split(tokens), see=lambda weights: maps.append(weights) or weights)
+    out = attention.join(heads)
+    assert torch.allclose(maps[0], torch.full((1, 2, 3, 3), 1 / 3))
+    assert torch.allclose(out, attention(tokens), atol=1e-6)
     assert torch.allclose(out, tokens.mean(1, keepdim=True).expand_as(out), atol=1e-6)
 
 
