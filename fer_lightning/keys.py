@@ -16,6 +16,7 @@ PREDICTION_ENTROPY = "prediction_entropy"  # of the predicted-class histogram, i
 IMAGES_PER_SECOND = "images_per_second"
 EPOCH_SECONDS = "epoch_seconds"
 LEARNING_RATE = "lr"
+ATTENTION_LOSS = "attention_loss"  # the regulariser's term, before its weight
 
 # of Grad-CAM maps, zero maps left out; followed by the region: val/lfr/key
 LFR = "lfr"  # mean

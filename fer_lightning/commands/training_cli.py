@@ -108,6 +108,8 @@ class TrainingCLI(LightningCLI):
     def _check_inputs(self) -> None:
         """Find mistakes before anything is written."""
         _ = self.datamodule.split
+        if self.subcommand == "fit":
+            self.model.check_data(self.datamodule)
         path = self.settings.get("ckpt_path")
         if path is not None:
             check_description(read_checkpoint(path), self.model.net)

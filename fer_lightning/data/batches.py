@@ -19,6 +19,7 @@ class Batch(NamedTuple):
     label: Tensor  # (B,) int64
     row: Tensor  # (B,) int64
     soft: Tensor | None = None  # (B, K) float32 label distributions
+    mask: Tensor | None = None  # (B, H, W) of a face region: uint8, then float with the image
 
 
 class Part(Dataset[Batch]):
@@ -36,6 +37,7 @@ class Part(Dataset[Batch]):
         self.label = torch.from_numpy(data.labels[rows])
         self.row = torch.from_numpy(rows)
         self.soft = None if data.soft is None else torch.from_numpy(data.soft[rows])
+        self.mask: Tensor | None = None  # (N, H, W) uint8, where a loss asks for it
 
     def __len__(self) -> int:
         return len(self.row)
@@ -46,7 +48,8 @@ class Part(Dataset[Batch]):
     def __getitems__(self, places: list[int]) -> Batch:
         at = torch.tensor(places)
         image, label, row = (t.index_select(0, at) for t in (self.image, self.label, self.row))
-        return Batch(image, label, row, None if self.soft is None else self.soft[at])
+        soft, mask = (None if t is None else t[at] for t in (self.soft, self.mask))
+        return Batch(image, label, row, soft, mask)
 
 
 class TrainBatches(Sampler[list[int]]):

@@ -14,12 +14,14 @@ from rich.panel import Panel
 from torch.utils.data import DataLoader
 
 from fer_lightning.data import cache
-from fer_lightning.data.augment import Augmentation, augment, to_float
+from fer_lightning.data.augment import Augmentation, augment, augment_together, to_float
 from fer_lightning.data.batches import Batch, EvalBatches, Part, TrainBatches
 from fer_lightning.data.faces import drawn_faces
 from fer_lightning.data.image_set import ImageSet
+from fer_lightning.data.landmarks import Landmarks, read_landmarks
 from fer_lightning.data.manifest import PARTS, class_counts, read_manifest, to_manifest
 from fer_lightning.data.options import Drawn, Files
+from fer_lightning.data.region_masks import check_faces, region_masks
 from fer_lightning.data.splits import Duplicates, Protocol, Split, check_amount, make_split
 from fer_lightning.errors import UserError
 
@@ -46,6 +48,7 @@ class FERDataModule(L.LightningDataModule):
         files: how files are read.
         drawn: which faces are drawn.
         predict_part: which images ``predict`` takes.
+        landmarks: outlines of each face (.json, .csv), for losses that ask for face regions.
         cache_dir: where parsed files are kept; beside the source, or in the user's cache folder.
 
     >>> data = FERDataModule(source="drawn", drawn=Drawn(size=100))
@@ -71,6 +74,7 @@ class FERDataModule(L.LightningDataModule):
         files: Files = Files(),  # noqa: B008
         drawn: Drawn = Drawn(),  # noqa: B008
         predict_part: Literal["train", "val", "test"] = "test",
+        landmarks: str | None = None,
         cache_dir: str | None = None,
     ) -> None:
         super().__init__()
@@ -83,7 +87,7 @@ class FERDataModule(L.LightningDataModule):
         self.fraction, self.train_size, self.manifest_path = fraction, train_size, manifest
         self.batch_size, self.eval_batch_size = batch_size, eval_batch_size
         self.num_workers, self.augmentation, self.cache_dir = num_workers, augmentation, cache_dir
-        self.predict_part = predict_part
+        self.predict_part, self.landmarks_path = predict_part, landmarks
         self.parts: dict[str, Part] = {}
 
     @cached_property
@@ -193,6 +197,20 @@ class FERDataModule(L.LightningDataModule):
             if part not in self.parts:
                 self.parts[part] = Part(self.image_set, getattr(self.split, part))
 
+    @cached_property
+    def landmarks(self) -> Landmarks | None:
+        """Outlines of single faces, where a file was given."""
+        return None if self.landmarks_path is None else read_landmarks(self.landmarks_path)
+
+    def check_faces(self) -> None:
+        """Refuse a data set without face regions."""
+        check_faces(self.image_set, self.landmarks)
+
+    def add_masks(self, region: str) -> None:
+        """Let training batches carry the mask of a region, moved with its image."""
+        rows = self.split.train
+        self.parts["train"].mask = region_masks(self.image_set, rows, region, self.landmarks)
+
     def train_dataloader(self) -> DataLoader[Batch]:
         """Shuffled training batches, a function of the training seed and the epoch."""
         seed = int(os.environ.get("PL_GLOBAL_SEED", 0))
@@ -230,9 +248,12 @@ class FERDataModule(L.LightningDataModule):
     def on_after_batch_transfer(self, batch: Batch, dataloader_idx: int) -> Batch:
         """Scale on the device; flip, rotate and shift where it is for training."""
         images = to_float(batch.image)
-        if self.trainer is not None and self.trainer.training:
-            images = augment(images, self.augmentation)
-        return batch._replace(image=images)
+        training = self.trainer is not None and self.trainer.training
+        if batch.mask is not None:
+            stacks = images, batch.mask[:, None].float()
+            images, masks = augment_together(stacks, self.augmentation) if training else stacks
+            return batch._replace(image=images, mask=masks[:, 0])
+        return batch._replace(image=augment(images, self.augmentation) if training else images)
 
 
 def _as_it_is(batch: Any) -> Any:

@@ -12,6 +12,9 @@ from fer_lightning import keys
 from fer_lightning.errors import UserError
 from fer_lightning.keys import Stage, key
 from fer_lightning.lit.checkpoint import check_description, describe_run
+from fer_lightning.lit.losses import AttentionRegulariser
+from fer_lightning.lit.losses.attention_regulariser import attention_to_regions
+from fer_lightning.lit.losses.guided_maps import check_kind, guided_maps
 from fer_lightning.lit.optimizers import Schedule, check_optimizer, make_optimizer, make_schedule
 from fer_lightning.lit.predictions import GatherPredictions, Predictions
 from fer_lightning.lit.transfer import Transfer, check_transfer, freeze, start_from
@@ -35,7 +38,8 @@ class Classifier(L.LightningModule):
         label_smoothing: share of each label that is spread over all classes.
         class_weights: ``balanced`` weighs a class by the inverse of its frequency.
         transfer: where the model starts from and what of it learns.
-        compile: run the model through ``torch.compile``.
+        compile: run the model through ``torch.compile``; not training steps with a regulariser.
+        regulariser: draws attention to face regions; its term is logged apart from the loss.
     """
 
     predictions: Predictions  # of the last validation or test pass, on every rank
@@ -54,6 +58,7 @@ class Classifier(L.LightningModule):
         class_weights: Literal["none", "balanced"] = "none",
         transfer: Transfer = Transfer(),  # noqa: B008 (frozen)
         compile: bool = False,
+        regulariser: AttentionRegulariser | None = None,
     ) -> None:
         super().__init__()
         check_optimizer(optimizer, lr)
@@ -65,9 +70,13 @@ class Classifier(L.LightningModule):
         self.optimizer_name, self.lr, self.weight_decay = optimizer, lr, weight_decay
         self.schedule, self.warmup_epochs = schedule, warmup_epochs
         self.label_smoothing, self.class_weights = label_smoothing, class_weights
+        self.regulariser = regulariser
+        if regulariser is not None:
+            check_kind(net, regulariser.kind)
         self.register_buffer("loss_weight", None, persistent=False)
         self.gathered = GatherPredictions()
         self._steps: list[tuple[Tensor, Tensor, Tensor]] = []  # loss, logits, label
+        self._terms: dict[str, list[Tensor]] = {}  # of other losses, by the name to log
         if compile:
             net.compile()
 
@@ -76,10 +85,27 @@ class Classifier(L.LightningModule):
         return self.net(x)
 
     def setup(self, stage: str) -> None:
-        """Weigh the classes by the training counts, where wanted."""
+        """Weigh the classes by the training counts and ask for masks, where wanted."""
         if self.class_weights == "balanced" and stage == "fit":
             counts = torch.tensor(self._data.train_counts, device=self.device)
             self.loss_weight = counts.sum() / (len(counts) * counts.float())
+        if self.regulariser is not None and stage == "fit":
+            if self.regulariser.schedule != "constant" and (self.trainer.max_epochs or 0) < 1:
+                raise UserError(
+                    "expected max_epochs with a regulariser whose weight falls over the run but "
+                    f"got {self.trainer.max_epochs}; set it or take the schedule constant"
+                )
+            self.check_data(self._data)
+            self._data.add_masks(self.regulariser.region)
+
+    def check_data(self, data: "FERDataModule") -> None:
+        """Refuse data that a loss cannot work with; this reads it.
+
+        Raises:
+            UserError: the regulariser needs face regions and the data has none.
+        """
+        if self.regulariser is not None:
+            data.check_faces()
 
     def on_fit_start(self) -> None:
         """Start from other weights, where wanted, unless a training goes on."""
@@ -100,17 +126,28 @@ class Classifier(L.LightningModule):
 
     def training_step(self, batch: Any, batch_idx: int) -> Tensor:
         """One loss; nothing is synchronised or logged here, see `on_train_epoch_end`."""
-        logits = self(batch.image)
+        if self.regulariser is None:
+            logits, term = self(batch.image), None
+        else:
+            logits, term = self._regularise(self.regulariser, batch)
         target = batch.label if batch.soft is None else batch.soft
         loss = F.cross_entropy(
             logits, target, weight=self.loss_weight, label_smoothing=self.label_smoothing
         )
         self._steps.append((loss.detach(), logits.detach(), batch.label))
-        return loss
+        return loss if term is None else loss + term
+
+    def _regularise(self, how: AttentionRegulariser, batch: Any) -> tuple[Tensor, Tensor]:
+        """Return logits and the weighed term, of one forward pass."""
+        logits, maps = guided_maps(self.net, batch.image, batch.label, how.kind)
+        term = attention_to_regions(maps, batch.mask)
+        self._terms.setdefault(keys.ATTENTION_LOSS, []).append(term.detach())
+        return logits, how.weight_at(self.current_epoch, self.trainer.max_epochs or 1) * term
 
     def on_train_epoch_start(self) -> None:
         """Start the epoch's account."""
         self._steps.clear()
+        self._terms.clear()
 
     def _log_training(self) -> None:
         """Log loss and accuracy over the epoch, as trained: augmented, with dropout.
@@ -121,6 +158,8 @@ class Classifier(L.LightningModule):
         loss, acc = self.training_so_far()
         self.log(key("train", keys.LOSS), loss, sync_dist=True)
         self.log(key("train", keys.ACC), acc, sync_dist=True)
+        for name, values in self._terms.items():
+            self.log(key("train", name), torch.stack(values).mean(), sync_dist=True)
         groups = self.trainer.optimizers[0].param_groups  # with layer_decay one a layer
         self.log(keys.LEARNING_RATE, max(group["lr"] for group in groups))
 
