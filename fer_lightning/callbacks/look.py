@@ -60,7 +60,8 @@ class Scene:
     def title(self, what: str) -> str:
         """Say what a picture shows, of which model and data."""
         data = self.data.image_set
-        when = f"epoch {self.epoch}" if self.stage == "val" else "best epoch, test images"
+        tested = "last" if self.data.split.protocol == "train_test" else "best"
+        when = f"epoch {self.epoch}" if self.stage == "val" else f"{tested} epoch, test images"
         return f"{what}: {name_of(self.module.net)}, {when}, {data.name} ({data.fingerprint})"
 
     def probe(self, samples: int, seed: int) -> Probe:

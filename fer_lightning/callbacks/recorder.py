@@ -68,7 +68,11 @@ class Recorder(L.Callback):
             "data": data.image_set.name,
             "fingerprint": data.image_set.fingerprint,
             "notes": data.image_set.notes,
-            "split": {"counts": data.split.counts, "notes": data.split.notes},
+            "split": {
+                "protocol": data.split.protocol,
+                "counts": data.split.counts,
+                "notes": data.split.notes,
+            },
             "substitutions": self._substitutions(trainer),
             "model": name_of(classifier(pl_module).net),
             "parameters": count_parameters(classifier(pl_module).net),

@@ -197,7 +197,10 @@ class TrainingCLI(LightningCLI):
             self.wandb.finish(code)
 
     def fit(self, **kwargs: Any) -> None:
-        """Train, from the last checkpoint where a run goes on, then test the best one."""
+        """Train, from the last checkpoint where a run goes on, then test the best one.
+
+        Where the test images have chosen the best one, the last one is tested.
+        """
         if self.resuming and self.folder.complete:
             self._say(f"This run is complete: {self.folder.path}")
             self._show(json.loads(self.folder.summary.read_text()))
@@ -208,10 +211,10 @@ class TrainingCLI(LightningCLI):
         self._begin()
         self.trainer.fit(**kwargs | {"weights_only": True})
         if self.settings.test_after_fit:
-            best = self.trainer.checkpoint_callback.best_model_path  # type: ignore[union-attr]
-            self.trainer.test(
-                self.model, self.datamodule, best or None, verbose=False, weights_only=True
-            )
+            best, *_, last = self.trainer.checkpoint_callbacks
+            chosen = last if self.datamodule.split.protocol == "train_test" else best
+            path = chosen.best_model_path or None  # type: ignore[attr-defined]
+            self.trainer.test(self.model, self.datamodule, path, verbose=False, weights_only=True)
         self._finish("test" if self.settings.test_after_fit else None)
 
     def validate(self, **kwargs: Any) -> None:

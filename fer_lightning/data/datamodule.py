@@ -35,7 +35,8 @@ class FERDataModule(L.LightningDataModule):
         data_dir: file, archive or folder with the images; without one, ``data/`` is looked at.
         source: ``auto`` reads `data_dir` (or ``data/``, and draws faces, loudly, where there is
             nothing in it); ``drawn`` draws faces whatever there is.
-        split: ``ratio`` is 8:1:1; ``official`` follows the source's own parts.
+        split: ``ratio`` is 8:1:1; ``official`` follows the source's own parts; ``train_test`` too,
+            with the test images as validation, see `make_split`.
         duplicates: what happens to identical images, see `make_split`.
         split_seed: seed of the split; not the training seed, so that repeats share a split.
         fraction: share of the training images to use, in (0, 1].

@@ -11,12 +11,16 @@ from fer_lightning.data.audit import duplicate_groups
 from fer_lightning.data.image_set import ImageSet, Usage
 from fer_lightning.errors import UserError
 
-Protocol = Literal["ratio", "official"]
+Protocol = Literal["ratio", "official", "train_test"]
 Duplicates = Literal["group", "keep", "drop"]
 Rows = NDArray[np.int64]
 
 TRAIN, VAL, TEST, OUT = 0, 1, 2, -1  # sides; OUT is in none of them
 HELD_OUT = 0.1  # share of validation, and as much of test: 8:1:1
+OPTIMISTIC = (
+    "the test images also serve as validation: the best epoch's accuracy is optimistic, "
+    "the last epoch's is honest"
+)
 
 
 @dataclass(frozen=True)
@@ -47,7 +51,9 @@ def make_split(
     Args:
         data: the whole data set.
         protocol: ``ratio`` is 8:1:1, stratified by class; ``official`` follows the source's usage,
-            and a part that the source lacks is carved, stratified, out of its training part.
+            and a part that the source lacks is carved, stratified, out of its training part;
+            ``train_test`` is for a source without validation part and keeps its whole training
+            part, so that the test images are also validation and the best epoch is optimistic.
         duplicates: ``group`` keeps identical images on one side (official: training images with a
             twin in a test part are left out); ``drop`` keeps one image of a group, none if its
             labels conflict; ``keep`` ignores copies, so that some test images leak.
@@ -72,11 +78,14 @@ def make_split(
     notes: list[str] = []
     usable = _one_of_each_group(data, groups, protocol) if duplicates == "drop" else None
     side = np.full(len(data), TRAIN) if protocol == "ratio" else _official_sides(data)
+    if protocol == "train_test":
+        _check_train_test(side, data)
+        notes.append(OPTIMISTIC)
     if usable is not None:
         side[~usable] = OUT
     tenth = round(HELD_OUT * (side == TRAIN).sum())
     for part, name in ((TEST, "test"), (VAL, "validation")):
-        if not (side == part).any():
+        if not (side == part).any() and protocol != "train_test":
             train = _stratified_order(np.flatnonzero(side == TRAIN), data.labels, rng)
             side[train[:tenth]] = part
             if protocol == "official":
@@ -89,6 +98,9 @@ def make_split(
         counts[f"{name}_with_twin_in_train"] = int((in_train & (side == part)).sum())
     train = _reduce(np.flatnonzero(side == TRAIN), data, fraction, train_size, rng)
     val, test = (np.flatnonzero(side == part) for part in (VAL, TEST))
+    if protocol == "train_test":
+        val = test
+        counts["val_with_twin_in_train"] = counts["test_with_twin_in_train"]
     return Split(
         train, val, test, data.fingerprint, protocol, duplicates, seed, counts, tuple(notes)
     )
@@ -125,9 +137,18 @@ def _official_sides(data: ImageSet) -> Rows:
     return side
 
 
+def _check_train_test(side: Rows, data: ImageSet) -> None:
+    if (side == VAL).any() or not (side == TEST).any():
+        found = "a validation part" if (side == VAL).any() else "no test part"
+        raise UserError(
+            f"expected a source of a training and a test part for the train_test split but "
+            f"{data.name} has {found}; use the official split"
+        )
+
+
 def _one_of_each_group(data: ImageSet, groups: Rows, protocol: Protocol) -> NDArray[np.bool_]:
-    """Mark one image of each group; in the official split the one in the latest part."""
-    priority = data.usage if protocol == "official" else np.zeros(len(data))
+    """Mark one image of each group; in the source's own split the one in the latest part."""
+    priority = np.zeros(len(data)) if protocol == "ratio" else data.usage
     order = np.lexsort((np.arange(len(data)), -priority, groups))
     first = np.concatenate([[True], np.diff(groups[order]) != 0])
     low = np.full(groups.max() + 1, np.iinfo(np.int64).max)
@@ -152,7 +173,7 @@ def _stratified_order(rows: Rows, labels: Rows, rng: np.random.Generator) -> Row
 def _keep_groups_together(side: Rows, groups: Rows, protocol: Protocol) -> int:
     """Put copies on one side, in place; return how many images moved.
 
-    Ratio: a copy follows the first image of its group. Official: test parts stay as they are, and
+    Ratio: a copy follows the first image of its group. Otherwise test parts stay as they are, and
     a training image with a twin in one of them is left out.
     """
     before = side.copy()

@@ -46,12 +46,12 @@ def attention_figure(
 
     >>> figure = attention_figure(np.zeros((1, 8, 8), np.uint8), np.ones((1, 2, 4, 4)))
     >>> [text.get_text() for text in figure.axes[0].texts]
-    ['face', 'head 1', 'head 2', 'mean', 'max 1.0', 'max 1.0', 'max 1.0']
+    ['image', 'head 1', 'head 2', 'mean', 'max 1.0', 'max 1.0', 'max 1.0']
     """
     given = {"faces": faces, "heads": heads, "rollout": rollout, "names": names}
     check_lengths(**{word: array for word, array in given.items() if array is not None})
     maps = [*np.moveaxis(heads, 1, 0), heads.mean(1)]
-    headings = ["face", *(f"head {k + 1}" for k in range(heads.shape[1])), "mean"]
+    headings = ["image", *(f"head {k + 1}" for k in range(heads.shape[1])), "mean"]
     if rollout is not None:
         maps, headings = [*maps, rollout], [*headings, "rollout"]
     step = 1 + GAP

@@ -27,7 +27,7 @@ PAIR, MIDDLE_GAP = 2.16, 0.3  # tiles: a face and its overlay with a gap; betwee
 
 HEADINGS = ("✓ right", "✗ wrong")
 CAPTION = (
-    "Each pair: the face, and the same face under its heat map. Below it the predicted class and "
+    "Each pair: the image, and the same image under its heat map. Below it the predicted class and "
     "its probability; ✓ right, ✗ wrong."
 )
 
@@ -114,7 +114,7 @@ def gradcam_gallery(
                     zero is not None and bool(zero[k]),
                 )
             if not len(chosen) and arrange == "right_wrong" and len(members):
-                text = f"no {word} prediction\namong {len(members)} faces"
+                text = f"no {word} prediction\namong {len(members)} images"
                 axes.text(
                     start, top + 0.5, text, fontsize=SMALL, color=GREY, style="italic", va="center"
                 )
@@ -122,8 +122,8 @@ def gradcam_gallery(
 
 
 def _score(right: NDArray[np.bool_]) -> str:
-    """How many faces of a class are given, and how many of them are right."""
-    return f"{right.sum()} of {len(right)} right" if len(right) else "no faces"
+    """How many images of a class are given, and how many of them are right."""
+    return f"{right.sum()} of {len(right)} right" if len(right) else "no images"
 
 
 def _answer(

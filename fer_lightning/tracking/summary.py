@@ -7,23 +7,23 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+MOST_CLASSES = 8  # side by side: seven expressions and contempt fit into 80 columns
+
 
 def summary_table(summary: dict[str, Any], folder: str) -> Group:
     """Lay out a run's summary for the terminal."""
     numbers = Table(title=f"{summary['model']} on {summary['data']}", title_style="bold")
     for name in ("", "accuracy", "macro-F1", "NLL", "ECE (floor)", "images"):
         numbers.add_column(name, justify="left" if not name else "right")
-    for stage, label in (("val", "validation"), ("test", "test")):
+    for stage, label in _labels(summary).items():
         found = summary.get(stage)
         if found:
             ece = f"{found['ece']:.3f} ({found['ece_floor']:.3f})"
             cells = (f"{found[name]:.3f}" for name in ("acc", "macro_f1", "nll"))
             numbers.add_row(label, *cells, ece, str(found["images"]))
-    recalls = Table(title="recall by class", title_style="")
-    last = summary.get("test") or summary["val"]
-    for name in last["recall"]:
-        recalls.add_column(name, justify="right")
-    recalls.add_row(*("-" if r is None else f"{r:.3f}" for r in last["recall"].values()))
+    recall = (summary.get("test") or summary["val"])["recall"]
+    starts = range(0, len(recall), MOST_CLASSES)
+    recalls = [recall_table(dict([*recall.items()][i : i + MOST_CLASSES])) for i in starts]
     lines = [
         f"{summary['parameters']:,} parameters, "
         f"{summary['multiply_adds'] / 1e6:.1f} M multiply-adds per image",
@@ -31,7 +31,28 @@ def summary_table(summary: dict[str, Any], folder: str) -> Group:
         *(f"Note: {line}" for line in summary["substitutions"]),
         f"Everything lies in {folder}",
     ]
-    return Group(numbers, recalls, *map(Text, lines))
+    return Group(numbers, *recalls, *map(Text, lines))
+
+
+def recall_table(recall: dict[str, float | None]) -> Table:
+    """Lay out some classes side by side.
+
+    >>> recall_table({"sad": 0.5, "happy": None}).row_count
+    1
+    """
+    table = Table(title="recall by class", title_style="")
+    for name in recall:
+        table.add_column(name, justify="right")
+    table.add_row(*("-" if r is None else f"{r:.3f}" for r in recall.values()))
+    return table
+
+
+def _labels(summary: dict[str, Any]) -> dict[str, str]:
+    """What each stage measured; without validation images the best epoch was chosen by the test."""
+    chosen_by_test = summary.get("split", {}).get("protocol") == "train_test"
+    if chosen_by_test and summary["best_epoch"] is not None:
+        return {"val": "test, best epoch (optimistic)", "test": "test, last epoch"}
+    return {"val": "validation", "test": "test"}
 
 
 def _epochs(summary: dict[str, Any]) -> str:

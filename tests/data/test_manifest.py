@@ -1,9 +1,11 @@
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from fer_lightning.data.faces import drawn_faces
+from fer_lightning.data.image_set import Usage
 from fer_lightning.data.manifest import read_manifest, to_manifest
 from fer_lightning.data.splits import make_split
 from fer_lightning.errors import UserError
@@ -30,6 +32,19 @@ def test_round_trip(faces, saved):
     for part in ("train", "val", "test"):
         np.testing.assert_array_equal(getattr(split, part), getattr(again, part))
     assert again.counts == split.counts
+
+
+def test_round_trip_of_a_split_whose_test_images_are_validation(faces, tmp_path):
+    usage = np.where(np.arange(len(faces)) < 50, Usage.TRAINING, Usage.PRIVATE_TEST)
+    data = replace(faces, usage=usage.astype(np.int8))
+    path = tmp_path / "split.json"
+    path.write_text(json.dumps(to_manifest(make_split(data, "train_test"), data)))
+    again = read_manifest(path, data)
+    assert again.val.tolist() == again.test.tolist() == list(range(50, 70))
+    assert "optimistic" in again.notes[0]
+    edit(path, protocol="official")
+    with pytest.raises(UserError, match="repeats some"):
+        read_manifest(path, data)
 
 
 def test_counts_per_class(faces, saved):

@@ -5,7 +5,7 @@ import pytest
 
 from fer_lightning.data.cache import load
 from fer_lightning.data.image_set import ImageSet, Usage
-from fer_lightning.data.splits import make_split
+from fer_lightning.data.splits import OPTIMISTIC, make_split
 from fer_lightning.errors import UserError
 
 CLASSES = ("sad", "happy")
@@ -113,6 +113,37 @@ def test_a_missing_official_part_is_carved_out_of_training():
     split = make_split(image_set([0, 1] * 50, usage), "official")
     assert [len(split.train), len(split.val), len(split.test)] == [72, 8, 20]
     assert "no validation part" in split.notes[0]
+
+
+def test_train_test_keeps_all_of_training_and_says_that_the_best_epoch_is_optimistic():
+    usage = [Usage.TRAINING] * 80 + [Usage.PRIVATE_TEST] * 20
+    data = image_set([0, 1] * 50, usage, copies=[(0, 90)])
+    split = make_split(data, "train_test", duplicates="keep")
+    assert sides(split) == {
+        "train": set(range(80)),
+        "val": set(range(80, 100)),
+        "test": set(range(80, 100)),
+    }
+    assert split.counts["val_with_twin_in_train"] == 1
+    assert split.notes == (OPTIMISTIC,)
+    assert sides(make_split(data, "train_test"))["train"] == set(range(1, 80))
+    small = make_split(data, "train_test", train_size=10)
+    assert np.bincount(data.labels[small.train]).tolist() == [5, 5]
+    assert sides(small)["test"] == set(range(80, 100))
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        ([Usage.TRAINING, Usage.PUBLIC_TEST, Usage.PRIVATE_TEST], "has a validation part; use"),
+        ([Usage.TRAINING, Usage.UNKNOWN], "has no test part; use"),
+        ([Usage.UNKNOWN], "names its training part"),
+    ],
+)
+def test_train_test_of_a_source_with_other_parts(parts, message):
+    usage = [parts[i % len(parts)] for i in range(60)]
+    with pytest.raises(UserError, match=message):
+        make_split(image_set([0, 1] * 30, usage), "train_test")
 
 
 @pytest.mark.parametrize("fraction", [0, -0.1, 1.5, float("nan")])

@@ -12,7 +12,7 @@ def test_a_row_a_face_a_column_a_head_then_mean_and_rollout(complete):
         faces, np.ones((3, 4, 8, 8)), np.ones((3, 8, 8)), ["sad", "fear", "happy"], "vit · 0123"
     )
     words = [text.get_text() for text in figure.axes[0].texts]
-    assert words[:7] == ["face", "head 1", "head 2", "head 3", "head 4", "mean", "rollout"]
+    assert words[:7] == ["image", "head 1", "head 2", "head 3", "head 4", "mean", "rollout"]
     assert len(figure.axes[0].images) == 3 * 7
     assert [word for word in words if word in ("sad", "fear", "happy")] == ["sad", "fear", "happy"]
     complete(figure)

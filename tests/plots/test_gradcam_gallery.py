@@ -68,8 +68,8 @@ def test_given_order_keeps_every_face_in_its_place():
 def test_classes_without_faces_and_halves_without_answers_say_so(texts, complete):
     figure = gradcam_gallery(*answers([3, 3], [0, 0]), FER_CLASSES)
     words = texts(figure)
-    assert words.count("no faces") == 6
-    assert "no right prediction\namong 2 faces" in words
+    assert words.count("no images") == 6
+    assert "no right prediction\namong 2 images" in words
     assert "0 of 2 right" in words
     assert [word for word in words if word in FER_CLASSES] == list(FER_CLASSES)
     complete(figure)
@@ -86,7 +86,7 @@ def test_nothing_at_all_is_a_figure_with_notes(texts):
     nothing = np.zeros(0, int)
     pictures = np.zeros((0, 8, 8), np.uint8), np.zeros((0, 8, 8, 3), np.uint8)
     figure = gradcam_gallery(*pictures, nothing, nothing, np.zeros(0), ("cat",))
-    assert "no faces" in texts(figure)
+    assert "no images" in texts(figure)
 
 
 def test_other_numbers_of_faces_and_labels_are_refused():
