@@ -1,0 +1,152 @@
+"""What decides the result of a run, and its hash: the identity of a study's cell.
+
+Two runs with the same identity differ by rounding and the order of random draws at most. So an
+edited study trains only what the edit changed, and finished runs are found again wherever they are.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+# Raise it when training code changes so that the same settings are expected to give other numbers.
+# A new option needs no raise if its default leaves everything as it was.
+RESULT_VERSION = 1
+
+SECTIONS = ("trainer", "model", "data", "early_stopping")
+# Where and how a run is computed and shown, not what comes out.
+INDIFFERENT: dict[str, frozenset[str]] = {
+    "trainer": frozenset(
+        [
+            "accelerator",
+            "strategy",
+            "devices",
+            "num_nodes",
+            "logger",
+            "profiler",
+            "default_root_dir",
+            "log_every_n_steps",
+            "enable_checkpointing",
+            "enable_progress_bar",
+            "enable_model_summary",
+            "enable_autolog_hparams",
+            "fast_dev_run",
+            "num_sanity_val_steps",
+            "use_distributed_sampler",
+            "inference_mode",
+            "detect_anomaly",
+            "barebones",
+            "benchmark",
+            "deterministic",
+        ]
+    ),
+    "model": frozenset({"compile"}),
+    # the fingerprint tells the images and labels, however they were read or drawn
+    "data": frozenset(
+        [
+            "data_dir",
+            "source",
+            "drawn",
+            "cache_dir",
+            "num_workers",
+            "eval_batch_size",
+            "predict_part",
+            "files",
+        ]
+    ),
+    "early_stopping": frozenset(),
+}
+# Callbacks that look at a model and leave it as it is.
+LOOKING = frozenset(
+    [
+        "GradCAMCallback",
+        "FocusCallback",
+        "EmbeddingCallback",
+        "ConfusionCallback",
+        "AttentionCallback",
+        "Progress",
+        "RichProgressBar",
+        "TQDMProgressBar",
+        "RichModelSummary",
+        "ModelSummary",
+        "LearningRateMonitor",
+        "DeviceStatsMonitor",
+        "ThroughputMonitor",
+    ]
+)
+FILES = frozenset({"manifest", "weights"})  # options whose file decides, not its name
+OURS = ("fer_lightning.models.", "fer_lightning.callbacks.")
+
+
+def decisive(config: Mapping[str, Any], fingerprint: str) -> dict[str, Any]:
+    """Keep of a run's whole configuration what decides its result.
+
+    Args:
+        config: as in config.yaml, with all defaults.
+        fingerprint: of the data set.
+
+    >>> config = {"seed_everything": 1, "trainer": {"max_epochs": 2, "devices": 1}, "run_name": "a"}
+    >>> decisive(config, "f")["trainer"]
+    {'max_epochs': 2}
+    """
+    kept: dict[str, Any] = {
+        name: _plain(
+            {k: v for k, v in (config.get(name) or {}).items() if k not in INDIFFERENT[name]}
+        )
+        for name in SECTIONS
+    }
+    soft = (config.get("data") or {}).get("files") or {}
+    return {
+        "version": RESULT_VERSION,
+        "fingerprint": fingerprint,
+        "seed": config.get("seed_everything"),
+        "test_after_fit": config.get("test_after_fit", True),
+        "soft_labels": bool(soft.get("soft_labels")),
+        **kept,
+    }
+
+
+def identity(decides: Mapping[str, Any]) -> str:
+    """Return sixteen hex digits.
+
+    >>> identity({"a": 1, "b": 2}) == identity({"b": 2, "a": 1})
+    True
+    """
+    text = json.dumps(decides, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _plain(value: Any, name: str = "") -> Any:
+    """Write equal settings equally: nothing empty, 1.0 as 1, files by content."""
+    if isinstance(value, Mapping):
+        items = {k: _plain(v, str(k)) for k, v in value.items()}
+        return {k: v for k, v in items.items() if v is not None and v != {} and v != []}
+    if isinstance(value, list | tuple):
+        plain = [_plain(v) for v in value]
+        return [v for v in plain if not _only_looks(v)] if name == "callbacks" else plain
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if name == "class_path":
+        return short_path(str(value))
+    if name in FILES and isinstance(value, str) and Path(value).is_file():
+        with Path(value).open("rb") as file:
+            return "sha256:" + hashlib.file_digest(file, "sha256").hexdigest()
+    return value
+
+
+def _only_looks(callback: Any) -> bool:
+    path = callback.get("class_path", "") if isinstance(callback, Mapping) else ""
+    return path.rsplit(".", 1)[-1] in LOOKING
+
+
+def short_path(path: str) -> str:
+    """Write a class of ours without its module: all are exported by their package.
+
+    >>> short_path("fer_lightning.models.vit.ViT"), short_path("torch.nn.Linear")
+    ('fer_lightning.models.ViT', 'torch.nn.Linear')
+    """
+    for package in OURS:
+        if path.startswith(package):
+            return package + path.rsplit(".", 1)[-1]
+    return path

@@ -1,0 +1,101 @@
+import copy
+
+import pytest
+
+from fer_lightning.study.identity import decisive, identity
+
+CONFIG = {
+    "seed_everything": 42,
+    "trainer": {
+        "max_epochs": 30,
+        "devices": "auto",
+        "accelerator": "auto",
+        "callbacks": [{"class_path": "fer_lightning.callbacks.FocusCallback"}],
+    },
+    "model": {
+        "net": {"class_path": "fer_lightning.models.CNN", "init_args": {"dropout": 0.5}},
+        "lr": 1e-4,
+    },
+    "data": {"data_dir": "/a/fer.zip", "fraction": 0.3, "files": {"on_corrupt": "error"}},
+    "early_stopping": {"patience": 5},
+    "wandb": {"mode": "auto"},
+    "run_name": None,
+}
+
+
+def of(config, fingerprint="f"):
+    return identity(decisive(config, fingerprint))
+
+
+def changed(*path, value):
+    config = copy.deepcopy(CONFIG)
+    place = config
+    for name in path[:-1]:
+        place = place.setdefault(name, {})
+    place[path[-1]] = value
+    return config
+
+
+SWA = {"class_path": "lightning.pytorch.callbacks.StochasticWeightAveraging"}
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("run_name",), "another"),
+        (("wandb", "mode"), "disabled"),
+        (("trainer", "callbacks"), []),
+        (("trainer", "devices"), 1),
+        (("trainer", "enable_progress_bar"), False),
+        (("data", "data_dir"), "/b/fer.zip"),
+        (("data", "num_workers"), 4),
+        (("data", "manifest"), None),
+        (("model", "compile"), True),
+        (("model", "net", "class_path"), "fer_lightning.models.cnn.CNN"),
+        (("early_stopping", "patience"), 5.0),
+    ],
+)
+def test_what_decides_nothing(path, value):
+    assert of(changed(*path, value=value)) == of(CONFIG)
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("seed_everything",), 43),
+        (("trainer", "max_epochs"), 31),
+        (("trainer", "gradient_clip_val"), 1.0),
+        (("trainer", "callbacks"), [SWA]),
+        (("data", "fraction"), 0.6),
+        (("data", "files", "soft_labels"), True),
+        (("model", "lr"), 2e-4),
+        (("model", "net", "init_args", "dropout"), 0.4),
+        (("model", "net", "class_path"), "fer_lightning.models.ViT"),
+        (("early_stopping", "patience"), 6),
+    ],
+)
+def test_what_decides(path, value):
+    assert of(changed(*path, value=value)) != of(CONFIG)
+
+
+def test_another_data_set():
+    assert of(CONFIG, "g") != of(CONFIG)
+
+
+def test_another_version_of_the_training_code(monkeypatch):
+    before = of(CONFIG)
+    monkeypatch.setattr("fer_lightning.study.identity.RESULT_VERSION", 2)
+    assert of(CONFIG) != before
+
+
+def test_weights_and_splits_count_by_content(tmp_path):
+    one, copied, other = (tmp_path / name for name in ("a.safetensors", "b", "c"))
+    one.write_text("x")
+    copied.write_text("x")
+    other.write_text("y")
+    same, different = (
+        of(changed("model", "net", "init_args", "weights", value=str(path)))
+        for path in (copied, other)
+    )
+    assert same == of(changed("model", "net", "init_args", "weights", value=str(one)))
+    assert different != same
