@@ -20,6 +20,7 @@ ALLOWED = {
     "tracking": {"tracking"},
     "callbacks": {"callbacks", "data", "models", "lit", "attribution", "metrics", "controls"}
     | {"plots", "tracking"},
+    "study": {"study", "metrics", "plots", "tracking"},
 }
 
 

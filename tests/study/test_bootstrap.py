@@ -1,5 +1,7 @@
 """Intervals against SciPy, known distributions and a simulation."""
 
+from importlib import import_module
+
 import numpy as np
 import pytest
 import scipy.stats
@@ -41,12 +43,22 @@ def test_agrees_with_scipy_on_real_values():
 
 def test_kinds_and_single_images_have_the_same_spread():
     a, b = answers(400)
-    kinds = resampled_means((a - b)[None], 20_000, np.random.default_rng(0))
+    kinds = resampled_means((a - b)[None], 20_000, 0)
     noise = np.random.default_rng(1).normal(scale=1e-9, size=400)  # makes every image its own kind
-    single = resampled_means((a - b + noise)[None], 20_000, np.random.default_rng(0))
+    single = resampled_means((a - b + noise)[None], 20_000, 0)
     for means in (kinds, single):
         assert means.mean() == pytest.approx((a - b).mean(), abs=1e-3)
         assert means.std() == pytest.approx((a - b).std() / 20, rel=0.03)
+
+
+def test_kept_and_streamed_resamples_are_the_same(monkeypatch):
+    values = np.random.default_rng(2).normal(size=(2, 90))
+    values[0, :9] = np.nan
+    kept = resampled_means(values, 3000, 5)
+    module = import_module("fer_lightning.study.stats.bootstrap")
+    monkeypatch.setattr(module, "KEPT", 0)
+    monkeypatch.setattr(module, "BLOCK", 90 * 700)  # in five blocks
+    np.testing.assert_allclose(resampled_means(values, 3000, 5), kept)
 
 
 def test_every_value_equal_leaves_no_width():

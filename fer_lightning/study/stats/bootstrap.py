@@ -1,6 +1,8 @@
 """Percentile intervals by resampling images, and training seeds where there are several."""
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +12,7 @@ from fer_lightning.study.stats.family import RESAMPLES
 
 Floats = NDArray[np.float64]
 BLOCK = 2**21  # numbers held at once, 16 MB
+KEPT = 2**23  # numbers of a resampling that is kept for the next call, 16 MB
 MISSING = np.inf  # stands for NaN where columns are compared: NaN is not equal to itself
 
 
@@ -73,14 +76,14 @@ def bootstrap(
     values = np.atleast_2d(np.asarray(values, dtype=np.float64))
     means = seed_means(values)
     mirror = -1.0 if means.mean() < 0 else 1.0  # so that swapped models give a mirrored result
-    rng = np.random.default_rng(seed)
-    drawn = mirror * resampled_means(mirror * values, resamples, rng)  # (B, S)
+    drawn = mirror * resampled_means(mirror * values, resamples, seed)  # (B, S)
     S = len(values)
 
     def interval(estimate: float, of: Floats) -> Interval:
         low, high = np.nanquantile(of, [(1 - level) / 2, (1 + level) / 2])
         return Interval(float(estimate), float(low), float(high), level)
 
+    rng = np.random.default_rng([seed, 1])  # seeds are drawn apart from images
     weights = rng.multinomial(S, np.full(S, 1 / S), size=resamples) / S if S > 1 else None
     return Intervals(
         interval(means.mean(), drawn.mean(1)),
@@ -104,7 +107,7 @@ def seed_means(values: Floats) -> Floats:
     return np.asarray(np.nanmean(values, axis=1))
 
 
-def resampled_means(values: Floats, resamples: int, rng: np.random.Generator) -> Floats:
+def resampled_means(values: Floats, resamples: int, seed: int = 0) -> Floats:
     """Resample images, the same for all seeds, and return each seed's means.
 
     Images with equal values for all seeds are interchangeable, so only their number in a resample
@@ -115,7 +118,7 @@ def resampled_means(values: Floats, resamples: int, rng: np.random.Generator) ->
     Args:
         values: (S, n), NaN where there is none.
         resamples: B.
-        rng: source of randomness.
+        seed: of the resampling.
 
     Returns:
         (B, S); NaN for a resample that holds no value of a seed.
@@ -124,25 +127,38 @@ def resampled_means(values: Floats, resamples: int, rng: np.random.Generator) ->
     kinds, counts = np.unique(
         np.where(np.isnan(values), MISSING, values), axis=1, return_counts=True
     )
-    few = len(counts) <= n / 8
-    if few:
+    blocks: Iterable[NDArray[np.integer]]
+    if len(counts) <= n / 8:
         values = np.where(kinds == MISSING, np.nan, kinds)
+        blocks = [np.random.default_rng(seed).multinomial(n, counts / n, resamples)]
+    elif n * resamples <= KEPT:
+        blocks = [_kept(n, resamples, seed)]
+    else:
+        blocks = _times(n, resamples, seed)
     there = ~np.isnan(values)
     filled = np.where(there, values, 0.0)
     drawn = []
-    rows = max(1, BLOCK // max(values.shape[1], 1))
-    for start in range(0, resamples, rows):
-        size = min(rows, resamples - start)
-        times = (rng.multinomial(n, counts / n, size) if few else _times(n, size, rng)).astype(
-            np.float64
-        )
-        held = np.full((size, len(values)), n) if there.all() else times @ there.T
+    for block in blocks:
+        times = block.astype(np.float64)
+        held = n if there.all() else times @ there.T
         with np.errstate(invalid="ignore"):  # 0 / 0 is the NaN we want
             drawn.append(times @ filled.T / held)
     return np.concatenate(drawn)
 
 
-def _times(n: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Draw n of n images `size` times and count how often each was drawn, (size, n)."""
-    picked = rng.integers(0, n, (size, n)) + np.arange(size)[:, None] * n
-    return np.bincount(picked.ravel(), minlength=size * n).reshape(size, n)
+def _times(n: int, resamples: int, seed: int) -> Iterator[NDArray[np.int64]]:
+    """Draw n of n images again and again; yield how often each was drawn, (rows, n)."""
+    rng = np.random.default_rng(seed)
+    rows = max(1, BLOCK // n)
+    for start in range(0, resamples, rows):
+        size = min(rows, resamples - start)
+        picked = rng.integers(0, n, (size, n)) + np.arange(size)[:, None] * n
+        yield np.bincount(picked.ravel(), minlength=size * n).reshape(size, n)
+
+
+@lru_cache(maxsize=2)
+def _kept(n: int, resamples: int, seed: int) -> NDArray[np.uint16]:
+    """Return all of `_times`: a focus table asks for the same 200 images dozens of times."""
+    found = np.concatenate([times.astype(np.uint16) for times in _times(n, resamples, seed)])
+    found.flags.writeable = False
+    return found

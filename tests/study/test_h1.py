@@ -1,0 +1,102 @@
+"""Verdicts on the lead and its change with data."""
+
+import pytest
+from evidence_samples import cell
+
+from fer_lightning.study.evidence import by_key
+from fer_lightning.study.hypotheses import change_of_lead, lead
+
+SEEDS = (1, 2, 3)
+
+
+def cells(table, seeds=SEEDS, n=2000):
+    """Cells from {(model, fraction): accuracy}."""
+    return by_key(
+        cell(model, fraction, seed, accuracy, n)
+        for (model, fraction), accuracy in table.items()
+        for seed in seeds
+    )
+
+
+def outcomes(verdicts):
+    return [verdict.outcome for verdict in verdicts]
+
+
+def test_a_clear_lead_at_each_fraction_is_supported():
+    found = cells({("cnn", 0.3): 0.6, ("vit", 0.3): 0.4, ("cnn", 1.0): 0.7, ("vit", 1.0): 0.5})
+    verdicts = lead(found, "cnn", "vit", [1.0, 0.3], SEEDS)
+    assert outcomes(verdicts) == ["supported"] * 3
+    assert [v.statement.split(" at ")[1] for v in verdicts] == [
+        "30 % of the training data",
+        "100 % of the training data",
+        "every fraction of the training data",
+    ]
+    row = verdicts[0].numbers[0]
+    assert row["estimate"] == pytest.approx(20)  # points
+    assert row["level"] == 1 - 0.005 / 2
+    assert row["p_bonferroni"] == pytest.approx(2 * row["p"])
+    assert [r["comparison"][-6:] for r in verdicts[0].numbers[1:]] == ["seed 1", "seed 2", "seed 3"]
+    assert "3 seeds support at most a statement for these seeds" in verdicts[0].caveats[0]
+
+
+def test_a_lead_of_the_other_model_is_not_supported_and_decides_the_whole():
+    found = cells({("cnn", 0.3): 0.4, ("vit", 0.3): 0.6, ("cnn", 1.0): 0.7, ("vit", 1.0): 0.5})
+    verdicts = lead(found, "cnn", "vit", [0.3, 1.0], SEEDS)
+    assert outcomes(verdicts) == ["not supported", "supported", "not supported"]
+
+
+def test_a_lead_within_chance_is_undecided():
+    found = cells({("cnn", 0.3): 0.505, ("vit", 0.3): 0.5})
+    assert outcomes(lead(found, "cnn", "vit", [0.3], SEEDS)) == ["undecided", "undecided"]
+
+
+def test_seeds_that_disagree_leave_it_undecided():
+    accuracy = {1: 0.70, 2: 0.68, 3: 0.42}
+    found = by_key(
+        one
+        for seed in SEEDS
+        for one in (cell("cnn", 0.3, seed, accuracy[seed]), cell("vit", 0.3, seed, 0.5))
+    )
+    verdict = lead(found, "cnn", "vit", [0.3], SEEDS)[0]
+    row = verdict.numbers[0]
+    assert row["low_images"] > 0  # images alone would have said yes
+    assert row["low"] < 0
+    assert verdict.outcome == "undecided"
+
+
+def test_missing_cells_are_named_and_leave_it_undecided():
+    found = cells({("cnn", 0.3): 0.6, ("vit", 0.3): 0.4})
+    del found["vit", 0.3, 3]
+    verdict, nothing, whole = lead(found, "cnn", "vit", [0.3, 0.6], SEEDS)
+    assert verdict.outcome == "undecided"
+    assert verdict.missing == ["vit-30pct-seed3"]
+    assert verdict.numbers[0]["seeds"] == 2
+    assert "So far" in verdict.reason
+    assert nothing.numbers == []
+    assert "vit-60pct-seed1" in nothing.reason
+    assert whole.outcome == "undecided"
+    assert whole.missing[0] == "vit-30pct-seed3"
+
+
+def test_one_seed_says_what_it_cannot_say():
+    found = cells({("cnn", 0.3): 0.6, ("vit", 0.3): 0.4}, seeds=[1])
+    verdict = lead(found, "cnn", "vit", [0.3], [1])[0]
+    assert verdict.outcome == "supported"
+    assert "cannot speak of training randomness" in verdict.caveats[0]
+
+
+@pytest.mark.parametrize(
+    ("late", "outcome"), [(0.45, "supported"), (0.95, "not supported"), (0.70, "undecided")]
+)
+def test_change_of_the_lead(late, outcome):
+    table = {("cnn", 0.3): 0.6, ("vit", 0.3): 0.4, ("cnn", 1.0): late, ("vit", 1.0): 0.5}
+    (verdict,) = change_of_lead(cells(table), "cnn", "vit", [0.3, 0.6, 1.0], SEEDS)
+    assert verdict.outcome == outcome
+    assert verdict.numbers[0]["estimate"] == pytest.approx(20 - 100 * (late - 0.5))
+    assert "9.2, 16.5 and 19.2" in verdict.caveats[-1]
+
+
+def test_one_fraction_has_no_change():
+    (verdict,) = change_of_lead({}, "cnn", "vit", [0.3], SEEDS)
+    assert verdict.outcome == "undecided"
+    assert "needs two fractions" in verdict.reason

@@ -1,0 +1,63 @@
+"""Verdicts on transfer, and which hypotheses a study asks."""
+
+import pytest
+from evidence_samples import cell, focus
+
+from fer_lightning.errors import UserError
+from fer_lightning.study.evidence import by_key
+from fer_lightning.study.hypotheses import Pair, judge_all, read_asked, transfer
+
+MODELS = ("cnn", "vit", "cnn_pre", "vit_pre")
+H1A = {"hypothesis": "H1a", "first": "cnn", "second": "vit"}
+H3 = H1A | {
+    "hypothesis": "H3",
+    "first_pretrained": "cnn_pre",
+    "second_pretrained": "vit_pre",
+}
+
+
+def cells(cnn_pre, vit_pre):
+    accuracies = {"cnn": 0.5, "vit": 0.4, "cnn_pre": cnn_pre, "vit_pre": vit_pre}
+    return [cell(m, seed=s, accuracy=a) for m, a in accuracies.items() for s in (1, 2)]
+
+
+@pytest.mark.parametrize(
+    ("cnn_pre", "vit_pre", "outcome"),
+    [(0.7, 0.45, "supported"), (0.55, 0.6, "not supported"), (0.6, 0.5, "undecided")],
+)
+def test_gains_are_compared(cnn_pre, vit_pre, outcome):
+    pairs = (Pair("cnn", "cnn_pre"), Pair("vit", "vit_pre"))
+    (verdict,) = transfer(by_key(cells(cnn_pre, vit_pre)), *pairs, [0.3], [1, 2])
+    assert verdict.outcome == outcome
+    expected = 100 * ((cnn_pre - 0.5) - (vit_pre - 0.4))
+    assert verdict.numbers[0]["estimate"] == pytest.approx(expected)
+
+
+def test_without_pre_trained_cells_it_is_undecided():
+    found = by_key(cells(0.7, 0.5)[:4])
+    (verdict,) = transfer(found, Pair("cnn", "cnn_pre"), Pair("vit", "vit_pre"), [0.3], [1, 2])
+    assert verdict.outcome == "undecided"
+    assert verdict.missing[0] == "cnn_pre-30pct-seed1"
+
+
+def test_all_that_a_study_asks():
+    entries = [H1A, H1A | {"hypothesis": "H1b"}, H1A | {"hypothesis": "H2"}, H3]
+    looks = [focus("cnn", 0.5, seed=1), focus("vit", 0.0, seed=1)]
+    verdicts = judge_all(read_asked(entries, MODELS), cells(0.7, 0.45), looks, [0.3], [1, 2])
+    assert [v.hypothesis for v in verdicts] == ["H1a", "H1a", "H1b", "H2", "H3"]
+    assert all(v.rule and v.statement and v.reason for v in verdicts)
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        (H1A | {"hypothesis": "H1"}, "expected a hypothesis but got 'H1'; did you mean"),
+        ({"hypothesis": "H1a", "first": "cnn"}, "expected first, hypothesis, second for H1a"),
+        (H1A | {"third": "x"}, "but got first, hypothesis, second, third"),
+        (H1A | {"second": "vti"}, "got 'vti'; did you mean 'vit'"),
+        (H3 | {"first_pretrained": ["cnn"]}, "models of the study in H3"),
+    ],
+)
+def test_what_a_study_cannot_ask(entry, message):
+    with pytest.raises(UserError, match=message):
+        read_asked([entry], MODELS)
