@@ -16,6 +16,9 @@ PREDICTION_ENTROPY = "prediction_entropy"  # of the predicted-class histogram, i
 IMAGES_PER_SECOND = "images_per_second"
 EPOCH_SECONDS = "epoch_seconds"
 LEARNING_RATE = "lr"
+WEIGHT_ENTROPY = "weight_entropy"  # of adaptive weights in a batch; 1 if all are alike
+WEIGHT_LOSS_CORRELATION = "weight_loss_correlation"  # of ranks, over the images of an epoch
+SQUARED_NORM = "squared_norm"  # of the parameters that learn
 ATTENTION_LOSS = "attention_loss"  # the regulariser's term, before its weight
 
 # of Grad-CAM maps, zero maps left out; followed by the region: val/lfr/key

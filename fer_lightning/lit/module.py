@@ -1,5 +1,6 @@
 """The one LightningModule: trains any `VisionModel` and measures what it predicts."""
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import lightning as L
@@ -12,9 +13,12 @@ from fer_lightning import keys
 from fer_lightning.errors import UserError
 from fer_lightning.keys import Stage, key
 from fer_lightning.lit.checkpoint import check_description, describe_run
-from fer_lightning.lit.losses import AttentionRegulariser
-from fer_lightning.lit.losses.attention_regulariser import attention_to_regions
-from fer_lightning.lit.losses.guided_maps import check_kind, guided_maps
+from fer_lightning.lit.losses import (
+    AdaptiveWeighting,
+    AttentionRegulariser,
+    Objective,
+    Weighed,
+)
 from fer_lightning.lit.optimizers import Schedule, check_optimizer, make_optimizer, make_schedule
 from fer_lightning.lit.predictions import GatherPredictions, Predictions
 from fer_lightning.lit.transfer import Transfer, check_transfer, freeze, start_from
@@ -38,8 +42,10 @@ class Classifier(L.LightningModule):
         label_smoothing: share of each label that is spread over all classes.
         class_weights: ``balanced`` weighs a class by the inverse of its frequency.
         transfer: where the model starts from and what of it learns.
-        compile: run the model through ``torch.compile``; not training steps with a regulariser.
-        regulariser: draws attention to face regions; its term is logged apart from the loss.
+        compile: run the model through ``torch.compile``; training steps with a regulariser or
+            weighting are not compiled.
+        regulariser: draws attention to face regions; ``train/loss`` stays the cross-entropy.
+        weighting: weighs the images of a batch; ``train/loss`` stays their plain mean.
     """
 
     predictions: Predictions  # of the last validation or test pass, on every rank
@@ -59,6 +65,7 @@ class Classifier(L.LightningModule):
         transfer: Transfer = Transfer(),  # noqa: B008 (frozen)
         compile: bool = False,
         regulariser: AttentionRegulariser | None = None,
+        weighting: AdaptiveWeighting | None = None,
     ) -> None:
         super().__init__()
         check_optimizer(optimizer, lr)
@@ -71,12 +78,14 @@ class Classifier(L.LightningModule):
         self.schedule, self.warmup_epochs = schedule, warmup_epochs
         self.label_smoothing, self.class_weights = label_smoothing, class_weights
         self.regulariser = regulariser
-        if regulariser is not None:
-            check_kind(net, regulariser.kind)
+        self.objective = None
+        if regulariser is not None or weighting is not None:
+            self.objective = Objective(net, regulariser, weighting)
         self.register_buffer("loss_weight", None, persistent=False)
         self.gathered = GatherPredictions()
         self._steps: list[tuple[Tensor, Tensor, Tensor]] = []  # loss, logits, label
-        self._terms: dict[str, list[Tensor]] = {}  # of other losses, by the name to log
+        self._terms: dict[str, list[Tensor]] = {}  # of the objective, by the name to log
+        self.weighed: list[Weighed] = []  # this epoch's steps with adaptive weighting
         if compile:
             net.compile()
 
@@ -126,28 +135,31 @@ class Classifier(L.LightningModule):
 
     def training_step(self, batch: Any, batch_idx: int) -> Tensor:
         """One loss; nothing is synchronised or logged here, see `on_train_epoch_end`."""
-        if self.regulariser is None:
-            logits, term = self(batch.image), None
-        else:
-            logits, term = self._regularise(self.regulariser, batch)
-        target = batch.label if batch.soft is None else batch.soft
-        loss = F.cross_entropy(
-            logits, target, weight=self.loss_weight, label_smoothing=self.label_smoothing
+        cross_entropy = partial(
+            F.cross_entropy,
+            target=batch.label if batch.soft is None else batch.soft,
+            weight=self.loss_weight,
+            label_smoothing=self.label_smoothing,
         )
-        self._steps.append((loss.detach(), logits.detach(), batch.label))
-        return loss if term is None else loss + term
-
-    def _regularise(self, how: AttentionRegulariser, batch: Any) -> tuple[Tensor, Tensor]:
-        """Return logits and the weighed term, of one forward pass."""
-        logits, maps = guided_maps(self.net, batch.image, batch.label, how.kind)
-        term = attention_to_regions(maps, batch.mask)
-        self._terms.setdefault(keys.ATTENTION_LOSS, []).append(term.detach())
-        return logits, how.weight_at(self.current_epoch, self.trainer.max_epochs or 1) * term
+        if self.objective is None:
+            logits = self(batch.image)
+            plain = loss = cross_entropy(logits)
+        else:
+            epochs = self.trainer.max_epochs or 1
+            step = self.objective(self.net, batch, cross_entropy, self.current_epoch, epochs)
+            logits, plain, loss = step.logits, step.plain, step.loss
+            for name, value in step.terms.items():
+                self._terms.setdefault(name, []).append(value)
+            if step.weighed is not None:
+                self.weighed.append(step.weighed)
+        self._steps.append((plain.detach(), logits.detach(), batch.label))
+        return loss
 
     def on_train_epoch_start(self) -> None:
         """Start the epoch's account."""
         self._steps.clear()
         self._terms.clear()
+        self.weighed.clear()
 
     def _log_training(self) -> None:
         """Log loss and accuracy over the epoch, as trained: augmented, with dropout.
@@ -209,6 +221,9 @@ class Classifier(L.LightningModule):
         optimizer = make_optimizer(
             self.net, self.optimizer_name, self.lr, self.weight_decay, self.transfer.layer_decay
         )
+        own = [] if self.objective is None else list(self.objective.parameters())
+        if own:
+            optimizer.add_param_group({"params": own, "lr": self.lr, "weight_decay": 0.0})
         total = int(self.trainer.estimated_stepping_batches)
         warmup = round(self.warmup_epochs * total / max(self.trainer.max_epochs or 1, 1))
         if self.schedule == "constant" and warmup == 0:
