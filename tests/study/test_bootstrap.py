@@ -106,6 +106,20 @@ def test_interval_covers_the_truth_as_often_as_it_says():
     assert 0.92 <= hits / 300 <= 0.98  # SD of a share of 0.95 in 300 is 0.013
 
 
+def test_seeds_that_vary_are_covered_by_their_own_interval_only():
+    # five trained models whose true difference varies: images alone know one draw of them
+    rng = np.random.default_rng(8)
+    truth, of_images, of_seeds = 0.1, 0, 0
+    for i in range(150):
+        shares = np.clip(rng.normal(truth, 0.1, 5), -0.4, 0.6)
+        values = np.stack([rng.choice([1.0, 0.0], p=[0.4 + s, 0.6 - s], size=300) for s in shares])
+        found = bootstrap(values - 0.4, 0.95, 500, seed=i)
+        of_images += found.images.low <= truth <= found.images.high
+        of_seeds += found.seeds.low <= truth <= found.seeds.high
+    assert of_images / 150 < 0.6
+    assert of_seeds / 150 > 0.8  # resampling five seeds understates their spread: not 0.95
+
+
 @settings(max_examples=40, deadline=None)
 @given(
     st.lists(st.sampled_from([-1.0, 0.0, 1.0, 0.5]), min_size=3, max_size=60),

@@ -55,6 +55,7 @@ def test_all_that_a_study_asks():
         ({"hypothesis": "H1a", "first": "cnn"}, "expected first, hypothesis, second for H1a"),
         (H1A | {"third": "x"}, "but got first, hypothesis, second, third"),
         (H1A | {"second": "vti"}, "got 'vti'; did you mean 'vit'"),
+        (H1A | {"second": "cnn"}, "two different models in H1a but got 'cnn' twice"),
         (H3 | {"first_pretrained": ["cnn"]}, "models of the study in H3"),
     ],
 )

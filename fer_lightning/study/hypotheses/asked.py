@@ -42,7 +42,7 @@ def read_asked(entries: Sequence[Mapping[str, Any]], models: Sequence[str]) -> l
         models: the study's.
 
     Raises:
-        UserError: an unknown hypothesis, field or model, or a missing field.
+        UserError: an unknown hypothesis, field or model, a missing field, or one model twice.
 
     >>> read_asked([{"hypothesis": "H1a", "first": "cnn", "second": "vit"}], ["cnn", "vit"])[0][:3]
     ('H1a', 'cnn', 'vit')
@@ -64,6 +64,11 @@ def read_asked(entries: Sequence[Mapping[str, Any]], models: Sequence[str]) -> l
             raise UserError(
                 f"expected models of the study in {name} but got {unknown[0]!r}; "
                 f"{nearest(str(unknown[0]), models)}"
+            )
+        if asked.first == asked.second:
+            raise UserError(
+                f"expected two different models in {name} but got {asked.first!r} twice; name the "
+                "one it speaks for as first and the other as second"
             )
         found.append(asked)
     return found

@@ -1,0 +1,59 @@
+"""The rule of a verdict and the words around it."""
+
+from dataclasses import replace
+
+import pytest
+
+from fer_lightning.study.hypotheses.verdict import adjust, judge, row_of, rule_for, seed_caveats
+from fer_lightning.study.stats import Interval, compare
+
+RESULT = compare([[1, 1, 0, 1]] * 3, [[0, 0, 0, 1]] * 3)
+
+
+def with_interval(low, high):
+    return replace(RESULT, seeds=Interval((low + high) / 2, low, high, 0.995))
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "p", "outcome"),
+    [
+        (0.1, 0.3, 0.001, "supported"),
+        (-0.3, -0.1, 0.001, "not supported"),
+        (-0.1, 0.3, 0.001, "undecided"),
+        (0.0, 0.3, 0.001, "undecided"),  # 0 belongs to the interval
+        (0.1, 0.3, 0.005, "undecided"),  # below alpha, not at it
+        (-0.3, -0.1, 0.02, "undecided"),
+    ],
+)
+def test_interval_and_p_must_agree(low, high, p, outcome):
+    assert judge(with_interval(low, high), p) == outcome
+
+
+def test_it_rests_on_the_interval_over_seeds():
+    wide = with_interval(-0.1, 0.9)
+    certain = replace(wide, images=Interval(0.4, 0.3, 0.5, 0.995))
+    assert judge(certain, 0.0002) == "undecided"
+
+
+def test_rule_names_family_and_alpha():
+    rule = rule_for("lead", 6, 0.01)
+    for words in ("times 6 tests (Bonferroni)", "alpha = 0.01", "1 - alpha / 6", "missing"):
+        assert words in rule
+
+
+def test_points_are_percent():
+    row = row_of("lead", RESULT)
+    assert (row["estimate"], row["unit"], row["seeds"]) == (50.0, "points", 3)
+    assert row_of("lead", RESULT, "")["estimate"] == 0.5
+
+
+def test_tests_still_to_come_count_in_the_family():
+    first, second = adjust([{"p": 0.01}, {"p": 0.02}], tests=4)
+    assert (first["p_bonferroni"], second["p_bonferroni"]) == pytest.approx((0.04, 0.08))
+    assert (first["p_holm"], second["p_holm"]) == pytest.approx((0.04, 0.06))
+
+
+def test_few_seeds_say_what_they_cannot_say():
+    (caveat,) = seed_caveats(RESULT)
+    assert "3 seeds support at most a statement for these seeds" in caveat
+    assert "p below 0.25" in caveat  # two of eight patterns of signs
