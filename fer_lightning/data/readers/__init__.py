@@ -9,6 +9,7 @@ from typing import Literal, TypedDict
 from fer_lightning.data.image_set import ImageSet
 from fer_lightning.data.readers import ferplus as ferplus_votes
 from fer_lightning.data.readers.build import from_csv, from_pictures
+from fer_lightning.data.readers.cifar import read_batches
 from fer_lightning.data.readers.detect import Form, Kind, NothingFoundError, Rank
 from fer_lightning.data.readers.listfile import read_lists
 from fer_lightning.data.readers.locate import locate, open_source
@@ -48,8 +49,9 @@ def read(
     r"""Read a data set of any known form, found by its content.
 
     Known are FER-2013's CSV files (with or without Usage), class folders of pictures with or
-    without a split, and list files of paths and labels; each as it is, inside a zip, tar or
-    tar.gz file, or somewhere in the given folder. Nothing is unpacked to disk.
+    without a split, list files of paths and labels, and CIFAR-10's Python version; each as it is,
+    inside a zip, tar or tar.gz file, or somewhere in the given folder. Nothing is unpacked to disk
+    and no pickle is executed.
 
     Args:
         path: file or folder.
@@ -89,6 +91,10 @@ def read(
         if form.is_csv:
             _refuse(class_names, "class_names", "class folders or a list", form, tree)
             found = from_csv(tree, form.where, image_size=image_size, colour=colour)
+        elif form.batches:
+            _refuse(class_names, "class_names", "class folders or a list", form, tree)
+            _refuse(ferplus, "ferplus", "fer2013.csv, whose rows are in order,", form, tree)
+            found = read_batches(tree, form.batches, image_size=image_size, colour=colour)
         else:
             _refuse(ferplus, "ferplus", "fer2013.csv, whose rows are in order,", form, tree)
             pictures = form.layout or read_lists(tree, form.lists)

@@ -5,6 +5,7 @@ from enum import IntEnum
 from typing import Literal
 
 from fer_lightning.data.readers import archive, limits
+from fer_lightning.data.readers.cifar import find_batches
 from fer_lightning.data.readers.csv_header import has_labels, has_usage, is_fer_csv
 from fer_lightning.data.readers.layout import Layout, find_layouts
 from fer_lightning.data.readers.listfile import is_list
@@ -21,9 +22,10 @@ class Rank(IntEnum):
     CSV_WITHOUT_USAGE = 1
     EXPRESSION_FOLDERS = 2
     SPLIT_FOLDERS = 3
-    LIST = 4
-    FOLDERS = 5
-    CSV_WITHOUT_LABELS = 6  # cannot be read, but the message can say why
+    CIFAR_BATCHES = 4
+    LIST = 5
+    FOLDERS = 6
+    CSV_WITHOUT_LABELS = 7  # cannot be read, but the message can say why
 
 
 _KINDS: dict[str, frozenset[Rank]] = {
@@ -44,17 +46,19 @@ class Form:
         where: path in the tree of its file or folder, ``""`` for the top.
         layout: the class folders, if it consists of such.
         lists: the list files, if it consists of such.
+        batches: the files of CIFAR-10's Python version, if it consists of such.
     """
 
     rank: Rank
     where: str
     layout: Layout | None = None
     lists: tuple[str, ...] = ()
+    batches: tuple[str, ...] = ()
 
     @property
     def is_csv(self) -> bool:
         """Whether it is a CSV of faces, labelled or not."""
-        return self.layout is None and not self.lists
+        return self.layout is None and not self.lists and not self.batches
 
 
 class NothingFoundError(UserError):
@@ -69,7 +73,11 @@ def find_forms(tree: Tree, kind: Kind = "auto") -> list[Form]:
     layouts = [Form(_layout_rank(found), found.root, found) for found in find_layouts(tree.members)]
     lists = tuple(name for name, head in heads.items() if not is_fer_csv(head) and is_list(head))
     listed = [Form(Rank.LIST, lists[0], lists=lists)] if lists else []
-    forms = [form for form in (*csvs, *layouts, *listed) if form.rank in _KINDS[kind]]
+    batches = [
+        Form(Rank.CIFAR_BATCHES, folder, batches=names)
+        for folder, names in find_batches(tree.members).items()
+    ]
+    forms = [form for form in (*csvs, *layouts, *batches, *listed) if form.rank in _KINDS[kind]]
     return sorted(forms, key=lambda form: form.rank)  # stable: keeps the order within a rank
 
 
