@@ -87,7 +87,7 @@ class Run:
     @cached_property
     def occlusion(self) -> pd.DataFrame:
         """What hiding regions does to the accuracy; empty where it was not measured."""
-        return self._csv(f"{CONTROLS}/occlusion.csv")
+        return self._csv(f"{CONTROLS}/occlusion.csv", "occlusion.csv")
 
     @cached_property
     def randomisation(self) -> pd.DataFrame:
