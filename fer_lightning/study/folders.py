@@ -65,12 +65,13 @@ def find_folders(roots: Sequence[Path]) -> Found:
                 if folder.is_dir():
                     paths[folder] = None
                     found.labels[folder] = cell
-        paths |= dict.fromkeys(_below(root))
+        paths |= dict.fromkeys(runs_below(root))
     found.paths.extend(paths)
     return found
 
 
-def _below(root: Path) -> list[Path]:
+def runs_below(root: Path) -> list[Path]:
+    """Return the run folders in a folder, or the folder itself if it is one."""
     if is_run(root):
         return [root]
     children = sorted(child for child in root.iterdir() if not child.name.startswith("."))

@@ -81,7 +81,7 @@ def test_the_least_study_file(study):
             "most 10,000 cells",
         ),
         ("a: " + "x" * (1 << 20), "at most 1,048,576 bytes"),
-        ("[" * 50_000, "expected YAML"),
+        ("[" * 2_000, "expected YAML"),
     ],
 )
 def test_mistakes_are_told_in_one_sentence(study, text, why):
@@ -92,3 +92,9 @@ def test_mistakes_are_told_in_one_sentence(study, text, why):
 def test_no_file(tmp_path):
     with pytest.raises(UserError, match="expected a file at"):
         read_study(tmp_path / "none.yaml")
+
+
+def test_too_many_cells(study, monkeypatch):
+    monkeypatch.setattr("fer_lightning.study.plan.MOST_CELLS", 7)
+    with pytest.raises(UserError, match="at most 7 cells"):
+        study(GOOD)

@@ -1,0 +1,118 @@
+"""What a person sees while a study runs: a table that changes, or lines where none can."""
+
+import time
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
+from types import TracebackType
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from fer_lightning.study.execute import Job
+from fer_lightning.study.progress import Progress, progress_of, seconds_left
+
+STYLES = {"done": "green", "running": "bold cyan", "failed": "bold red", "half-done": "yellow"}
+BETWEEN_LOOKS = 1.0  # seconds; each reads a few small files
+
+
+class LiveTable:
+    """Shows a study's cells; `watch` is what `execute` calls.
+
+    Args:
+        jobs: of the study.
+        console: where to; a table on a terminal, lines of finished cells elsewhere.
+    """
+
+    def __init__(self, jobs: Sequence[Job], console: Console) -> None:
+        self.jobs, self.console = jobs, console
+        self.rows = {job.cell.name: progress_of(job) for job in jobs}
+        self.live = Live(console=console, auto_refresh=False, transient=True)
+        self.looked = 0.0
+        self.announced: set[str] = set()
+
+    def __enter__(self) -> "LiveTable":
+        if self.console.is_terminal:
+            self.live.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self.console.is_terminal:
+            self.live.stop()
+            self.console.print(study_view(self.rows.values(), None))
+
+    def watch(self, job: Job | None) -> None:
+        """Look at the job at work, at most once a second, and at its end."""
+        ended = job is None or job.began is None
+        if job is None or not (ended or time.monotonic() - self.looked > BETWEEN_LOOKS):
+            return
+        self.looked = time.monotonic()
+        self.rows[job.cell.name] = progress_of(job)
+        left = seconds_left(self.jobs, self.rows)
+        if self.console.is_terminal:
+            self.live.update(study_view(self.rows.values(), left), refresh=True)
+        else:
+            self._say(job, ended, left)
+
+    def _say(self, job: Job, ended: bool, left: float | None) -> None:
+        row = self.rows[job.cell.name]
+        if ended:
+            done = sum(row.state == "done" for row in self.rows.values())
+            self._line(f"{line(row)}; {done} of {len(self.rows)} done{_left(left)}")
+        elif row.name not in self.announced:
+            self.announced.add(row.name)
+            self._line(line(row))
+
+    def _line(self, text: str) -> None:
+        self.console.print(text, highlight=False, soft_wrap=True, markup=False)
+
+
+def study_view(rows: Iterable[Progress], left: float | None) -> Group:
+    """Lay out the cells for the terminal."""
+    rows = list(rows)
+    table = Table()
+    for name in ("cell", "state", "epochs", "accuracy", "time"):
+        table.add_column(name, justify="left" if name in ("cell", "state") else "right")
+    for row in rows:
+        accuracy = "" if row.accuracy is None else f"{row.accuracy:.3f}"
+        seconds = "" if row.seconds is None else str(timedelta(seconds=round(row.seconds)))
+        kind = "test" if row.state == "done" else "val"
+        epochs = f"{row.epochs}/{row.most_epochs}" if row.epochs else ""
+        table.add_row(
+            row.name,
+            Text(row.state, style=STYLES.get(row.state, "dim")),
+            epochs,
+            f"{kind} {accuracy}" if accuracy else "",
+            seconds,
+        )
+    counts = ", ".join(
+        f"{count} {state}"
+        for state in ("done", "running", "failed", "half-done", "waiting")
+        if (count := sum(row.state == state for row in rows))
+    )
+    return Group(table, Text(f"{counts}{_left(left)}"))
+
+
+def line(row: Progress) -> str:
+    """Tell a cell in one line.
+
+    >>> line(Progress("vit-30pct-seed42", "done", 30, 30, 0.36, 61))
+    'vit-30pct-seed42 done: 30 epochs, test accuracy 0.360, 0:01:01'
+    """
+    kind = "test" if row.state == "done" else "best validation"
+    parts = [
+        *([f"{row.epochs} epochs"] if row.epochs else []),
+        *([] if row.accuracy is None else [f"{kind} accuracy {row.accuracy:.3f}"]),
+        *([str(timedelta(seconds=round(row.seconds)))] if row.seconds else []),
+    ]
+    return f"{row.name} {row.state}" + (f": {', '.join(parts)}" if parts else "")
+
+
+def _left(seconds: float | None) -> str:
+    return f", at most {timedelta(seconds=round(seconds))} left" if seconds else ""
