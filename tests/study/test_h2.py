@@ -9,6 +9,7 @@ from evidence_samples import focus as looks
 from fer_lightning.study.evidence import by_key
 from fer_lightning.study.hypotheses import focus
 from fer_lightning.study.hypotheses.focus_measures import TESTS
+from fer_lightning.study.stats import mcnemar
 
 
 def judge(first, second, seeds=(42,), fractions=(0.3,)):
@@ -36,6 +37,13 @@ def test_clear_focus_is_supported():
     assert main["first"] - main["second"] == pytest.approx(main["estimate"])
     assert main["p_holm"] <= main["p_bonferroni"] < 0.005
     assert "arbiter" in verdict.rule
+
+
+def test_shares_of_one_seed_are_tested_by_mcnemar():
+    row = next(r for r in rows(judge(CNN, VIT), "test") if r["test"] == "McNemar")
+    first, second = (f.lfr["native", "key"] >= 1 for f in (CNN, VIT))
+    assert row["p"] == mcnemar(first, second).p < 1e-6  # smaller than resampling could tell
+    assert row["estimate"] == pytest.approx(first.mean() - second.mean())
 
 
 def test_the_other_direction_is_not_supported():
@@ -68,8 +76,9 @@ def test_larger_logits_are_no_larger_dependence():
     assert judge(CNN, scaled).outcome == "supported"
 
 
-def test_untrained_twins_that_look_as_much_take_support_back():
-    verdict = judge(looks("cnn", 0.5, twins=0.6), VIT)
+@pytest.mark.parametrize("twins", [0.6, 0.5])  # above the model, and within its interval
+def test_untrained_twins_that_look_as_much_take_support_back(twins):
+    verdict = judge(looks("cnn", 0.5, twins=twins), VIT)
     assert verdict.outcome == "undecided"
     assert "not above its own untrained twins" in verdict.reason
 
