@@ -1,7 +1,10 @@
 """Plain `nn.Module` classifiers that all answer the questions of `VisionModel`."""
 
+from fer_lightning.models.apvit import APViT
+from fer_lightning.models.apvit_112 import APViT112
 from fer_lightning.models.base import NoAttentionError, VisionModel, unwrap
 from fer_lightning.models.cnn import CNN
+from fer_lightning.models.hybrid_vit import HybridViT
 from fer_lightning.models.registry import ENTRIES, MODELS, build, describe, name_of, rebuild
 from fer_lightning.models.simple_cnn import SimpleCNN
 from fer_lightning.models.small_resnet import SmallResNet
@@ -15,6 +18,9 @@ __all__ = [
     "CNN",
     "ENTRIES",
     "MODELS",
+    "APViT",
+    "APViT112",
+    "HybridViT",
     "NoAttentionError",
     "SimpleCNN",
     "SmallResNet",

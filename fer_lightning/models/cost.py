@@ -17,12 +17,17 @@ def count_parameters(model: nn.Module, trainable: bool = False) -> int:
     return sum(p.numel() for p in model.parameters() if p.requires_grad or not trainable)
 
 
-def count_flops(model: VisionModel, batch: int = 1) -> int:
+def count_flops(model: VisionModel, batch: int = 1, complete: bool = False) -> int:
     """Return the floating-point operations of a forward pass, two per multiply-add.
 
     Matrix products and convolutions count, attention's own included; norms, activations and
     additions do not. Only what is computed counts: `ViT` with [CLS] leaves the last layer's
     patches out. Papers that say FLOPs often mean multiply-adds: see `count_multiply_adds`.
+
+    Args:
+        model: built for images of `init_args`; on the meta device nothing is computed.
+        batch: number of images.
+        complete: count every token of every layer, as papers do, by what `attend` computes.
 
     >>> from fer_lightning.models import CNN
     >>> count_flops(CNN())
@@ -42,13 +47,13 @@ def count_flops(model: VisionModel, batch: int = 1) -> int:
             sdpa_kernel(SDPBackend.MATH),  # the fused kernels would count as nothing
             FlopCounterMode(display=False) as counter,
         ):
-            model.forward(images.clone())
+            model.attend(images.clone()) if complete else model.forward(images.clone())
     finally:
         for module, mode in modes:
             module.training = mode
     return counter.get_total_flops()
 
 
-def count_multiply_adds(model: VisionModel, batch: int = 1) -> int:
+def count_multiply_adds(model: VisionModel, batch: int = 1, complete: bool = False) -> int:
     """Return the multiply-adds of a forward pass: half of `count_flops`."""
-    return count_flops(model, batch) // 2
+    return count_flops(model, batch, complete) // 2

@@ -9,7 +9,7 @@ from fer_lightning.errors import UserError
 from fer_lightning.models.base import VisionModel
 from fer_lightning.models.checks import check_rates, check_sizes
 from fer_lightning.models.patch_pooling import PatchPooling
-from fer_lightning.models.places import Canvas
+from fer_lightning.models.places import Canvas, take
 from fer_lightning.models.pooling import AttentivePooling
 from fer_lightning.models.token_pooling import Pass, with_prefix
 from fer_lightning.models.transformer import Block, init_linear, tokens_to_grid
@@ -96,8 +96,7 @@ class PatchTransformer(VisionModel):
         tokens = patches + self.pos_embed[:, prefix:]
         ids = None
         if kept is not None:
-            tokens = tokens.gather(1, kept[..., None].expand(-1, -1, tokens.shape[-1]))
-            ids = with_prefix(kept, prefix)
+            tokens, ids = take(tokens, kept), with_prefix(kept, prefix)
         if self.cls_token is not None:
             cls = self.cls_token + self.pos_embed[:, :prefix]
             tokens = torch.cat([cls.expand(len(x), -1, -1), tokens], dim=1)
@@ -109,7 +108,7 @@ class PatchTransformer(VisionModel):
             return self.norm(tokens[:, 0])
         if ids is None:
             return self.norm(tokens).mean(1)
-        return self.canvas(self.norm(tokens), ids, self.places).sum(1) / tokens.shape[1]
+        return take(self.canvas(self.norm(tokens), ids, self.places), ids).mean(1)
 
     def start(self, ids: Tensor | None, maps: list[Tensor] | None = None) -> Pass:
         """Return a pass through the layers of tokens at these places."""

@@ -7,8 +7,11 @@ from typing import Any
 import torch
 
 from fer_lightning.errors import UserError, nearest
+from fer_lightning.models.apvit import APViT
+from fer_lightning.models.apvit_112 import APViT112
 from fer_lightning.models.base import VisionModel
 from fer_lightning.models.cnn import CNN
+from fer_lightning.models.hybrid_vit import HybridViT
 from fer_lightning.models.simple_cnn import SimpleCNN
 from fer_lightning.models.small_resnet import SmallResNet
 from fer_lightning.models.swin import Swin
@@ -36,9 +39,12 @@ ENTRIES: dict[str, Entry] = {
     "cnn": Entry(CNN, "The Inductive Bias Gap", "cnn.yaml"),
     "vit": Entry(ViT, "The Inductive Bias Gap", "vit.yaml"),
     "swin": Entry(Swin, "The Inductive Bias Gap", "swin.yaml"),
+    "hybrid_vit": Entry(HybridViT, "The Inductive Bias Gap (outlook)", "hybrid_vit.yaml"),
     "vit_tiny": Entry(ViTTiny, "Patches vs Pixels", "cifar/vit_tiny.yaml"),
     "simple_cnn": Entry(SimpleCNN, "Patches vs Pixels", "cifar/simple_cnn.yaml"),
     "small_resnet": Entry(SmallResNet, "Patches vs Pixels", "cifar/small_resnet.yaml"),
+    "apvit": Entry(APViT, "APViT, at 48x48", "apvit.yaml"),
+    "apvit_112": Entry(APViT112, "APViT", "apvit_112.yaml"),
     "timm": Entry(Timm, "any timm backbone; here resnet18", "timm.yaml"),
 }
 MOST_PARAMETERS = 2_000_000_000  # that a checkpoint may ask for

@@ -11,6 +11,7 @@ from fer_lightning.models import MODELS, VisionModel, build
 from fer_lightning.models.waking import wake_zeros
 
 FACES = {"num_classes": 7, "in_chans": 1, "image_size": 48}  # for models made for CIFAR-10
+SMALL_112 = {"in_chans": 1, "image_size": 48, "keep_patches": 20, "units": (1, 1, 1), "dim": 32}
 CASES = {
     "cnn": ("cnn", {}),
     "cnn-layer": ("cnn", {"pooling": "layer"}),
@@ -20,6 +21,9 @@ CASES = {
     "vit_tiny": ("vit_tiny", FACES),
     "simple_cnn": ("simple_cnn", FACES),
     "small_resnet": ("small_resnet", FACES),
+    "hybrid_vit": ("hybrid_vit", {}),
+    "apvit": ("apvit", {}),
+    "apvit_112": ("apvit_112", SMALL_112),
     "timm": ("timm", {}),
     "timm-vit": ("timm", {"name": "test_vit"}),
     "timm-swin": ("timm", {"name": "swin_tiny_patch4_window7_224", "image_size": 64}),

@@ -8,6 +8,14 @@ from fer_lightning.models import MODELS, VisionModel, build
 from fer_lightning.models.waking import wake_zeros
 
 FACES = {"num_classes": 7, "in_chans": 1, "image_size": 48}  # for models made for CIFAR-10
+ALL = {"keep_patches": None, "keep_rate": 1.0}  # to compare maps of images, place by place
+SMALL_112 = {  # the same network with less of everything
+    "in_chans": 1,
+    "image_size": 64,
+    "units": (1, 1, 1),
+    "dim": 32,
+    "depth": 2,
+}
 CASES = {
     "cnn": {},
     "vit": {},
@@ -15,6 +23,9 @@ CASES = {
     "vit_tiny": FACES,
     "simple_cnn": FACES,
     "small_resnet": FACES,
+    "hybrid_vit": {},
+    "apvit": ALL,
+    "apvit_112": SMALL_112 | ALL,
     "timm": {"image_size": 160},  # a grid of 5x5
 }
 
@@ -61,6 +72,9 @@ def test_heat_lies_in_the_corner_that_holds_the_evidence(name):
     images, texture = grey.repeat(2, 1, 1, 1), torch.rand(size // 2, size // 2)
     for image, corner in zip(images, corners, strict=True):
         image[0][corner] = texture
+    for module in getattr(net, "stem", torch.nn.Sequential()).modules():
+        if isinstance(module, torch.nn.BatchNorm2d):
+            module.momentum = 1.0  # a deep stack of half-true statistics would fade out
     with torch.no_grad():
         net.train()(torch.rand(16, 1, size, size))  # BatchNorm meets usual activations
         model = Matched(net.eval())

@@ -38,6 +38,17 @@ from fer_lightning.models import build
         ("swin", {"depths": (2, 2)}, "depths and heads of the same stages"),
         ("swin", {"depths": (2, 0, 2)}, "depths of at least 1"),
         ("swin", {"window_size": 0}, "window_size of at least 1"),
+        ("hybrid_vit", {"image_size": 50}, "divisible by 6, the stem's stride, but got 50"),
+        ("hybrid_vit", {"widths": (8, 8)}, "widths of 4 convolutions"),
+        ("apvit", {"image_size": 50}, "divisible by 4, the stem's stride, but got 50; .* to 48"),
+        ("apvit", {"keep_patches": 145}, "keep_patches of at most 144"),
+        ("apvit", {"keep_patches": 0}, "keep_patches of at least 1"),
+        ("apvit", {"keep_rate": 1.5}, "keep_rate above 0 and at most 1 but got 1.5"),
+        ("apvit", {"pool": "mean"}, r"expected a \[CLS\] token"),
+        ("apvit", {"widths": (8, 8, 0)}, "widths of at least 1"),
+        ("apvit_112", {"image_size": 100}, "divisible by 8, the stem's stride, but got 100"),
+        ("apvit_112", {"image_size": 48}, "keep_patches of at most 36"),
+        ("apvit_112", {"units": (3, 4)}, "units of 3 stages"),
     ],
 )
 def test_bad_size(name, arguments, message):
