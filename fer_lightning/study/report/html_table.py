@@ -76,8 +76,8 @@ def _cell(place: int, cell: Cell, text: str, numeric: bool) -> str:
     if text == GAP:
         kind = ' class="n gap"' if numeric else ' class="gap"'
     # a number is copied from data-v; words such as "2 ± 1" as they stand, sorted by data-s
-    name = "s" if isinstance(cell, str) else "v"
-    data = f' data-{name}="{value!r}"' if value is not None else ""
+    name, kept = ("s", value) if isinstance(cell, str) else ("v", cell)
+    data = f' data-{name}="{kept!r}"' if value is not None else ""
     tag, scope = ("th", ' scope="row"') if place == 0 else ("td", "")
     return f"<{tag}{scope}{kind}{data}>{escape(text)}</{tag}>"
 
