@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 import torch
 
+CONFIGS = Path(__file__).parents[2] / "configs/transfer"
+
 
 def read(path):
     return json.loads(Path(path).read_text())
@@ -27,7 +29,7 @@ def source(fit):
 
 
 def test_a_probe_of_another_run(fit, run, source):
-    start = [f"--model.transfer.weights={source}", "--model.transfer.freeze=body"]
+    start = ["--config", CONFIGS / "linear_probe.yaml", f"--model.transfer.weights={source}"]
     code, _, err = fit(*start, "--run_name=probe")
     assert code == 0
     assert f"Weights: 18 of 18 of the body from {source}" in err.splitlines()
@@ -44,6 +46,16 @@ def test_a_probe_of_another_run(fit, run, source):
     again = ["--ckpt_path=runs/probe/checkpoints/best.ckpt", "--run_name=again"]
     assert run("test", "--config=runs/probe/config.yaml", *again)[0] == 0
     assert read("runs/again/summary.json")["test"] == read("runs/probe/summary.json")["test"]
+
+
+def test_fine_tuning_on_top_of_a_probe(fit, source):
+    finetune = ["--config", CONFIGS / "finetune.yaml", "--model.transfer.head=keep"]
+    options = [f"--model.transfer.weights={source}", "--run_name=tuned", "--model.lr=1e-30"]
+    code, _, err = fit(*finetune, *options)
+    assert code == 0
+    assert f"Weights: 20 of 20 of the body and head from {source}" in err.splitlines()
+    before, after = weights("source"), weights("tuned")  # steps of 1e-30 change nothing
+    assert all(torch.equal(before[name], after[name]) for name in before)
 
 
 def test_another_architecture_leaves_no_folder(fit, source):
