@@ -46,6 +46,7 @@ def scatter_html(scatter: Scatter, anchor: str, number: int, models: Sequence[st
             predicted=points.predicted,
             confidence=points.confidence,
         )
+        check_lengths(maps=points.maps, map_rows=points.map_rows)
     check_lengths(faces=scatter.faces, face_rows=scatter.face_rows)
     sprite = face_sprite(scatter.faces)
     image = f'<img class="sprite" src="{sprite.uri}" alt="" hidden>\n' if sprite else ""
