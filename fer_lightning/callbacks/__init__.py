@@ -5,6 +5,9 @@ from fer_lightning.callbacks.confusion import ConfusionCallback
 from fer_lightning.callbacks.embedding import EmbeddingCallback
 from fer_lightning.callbacks.focus import FocusCallback
 from fer_lightning.callbacks.grad_cam import GradCAMCallback
+from fer_lightning.callbacks.kept_tokens import KeptTokensCallback
+from fer_lightning.callbacks.pooling_schedule import PoolingSchedule
+from fer_lightning.callbacks.weighting import WeightingCallback
 
 __all__ = [
     "AttentionCallback",
@@ -12,4 +15,7 @@ __all__ = [
     "EmbeddingCallback",
     "FocusCallback",
     "GradCAMCallback",
+    "KeptTokensCallback",
+    "PoolingSchedule",
+    "WeightingCallback",
 ]

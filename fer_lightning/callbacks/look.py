@@ -55,13 +55,13 @@ class Scene:
     @property
     def name(self) -> str:
         """Stem of file names: ``epoch_003`` (counted from 0) or ``test``."""
-        return f"epoch_{self.epoch:03d}" if self.stage == "val" else "test"
+        return "test" if self.stage == "test" else f"epoch_{self.epoch:03d}"
 
     def title(self, what: str) -> str:
         """Say what a picture shows, of which model and data."""
         data = self.data.image_set
         tested = "last" if self.data.split.protocol == "train_test" else "best"
-        when = f"epoch {self.epoch}" if self.stage == "val" else f"{tested} epoch, test images"
+        when = f"{tested} epoch, test images" if self.stage == "test" else f"epoch {self.epoch}"
         return f"{what}: {name_of(self.module.net)}, {when}, {data.name} ({data.fingerprint})"
 
     def probe(self, samples: int, seed: int) -> Probe:
