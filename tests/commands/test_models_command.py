@@ -13,10 +13,13 @@ def test_lists_every_model(capsys):
     assert "147.6" in out  # MFLOPs of the CNN
 
 
-def test_other_images(capsys):
+def test_other_images(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "160")
     assert main(["--image-size", "32", "--in-chans", "3", "--num-classes", "10"]) == 0
     out = capsys.readouterr().out
     assert "32x32x3, 10 classes" in out
+    for word in ("1,205,898", "141,354", "175,258", "Patches vs Pixels", "cifar/vit_tiny.yaml"):
+        assert word in out
     assert "divisible" in out  # ViT's patches of 6 pixels do not fit: its row says so
 
 
