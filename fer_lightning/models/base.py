@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from torch import Tensor, nn
 
 from fer_lightning.errors import UserError
+from fer_lightning.models.pooling import AttentivePooling
 
 
 class NoAttentionError(UserError):
@@ -29,6 +30,7 @@ class VisionModel(nn.Module, ABC):
     head: nn.Module
     init_args: dict[str, Any]
     num_prefix_tokens: int = 0  # tokens such as [CLS] that stand before those of the patches
+    pooling: AttentivePooling | None = None  # what is kept; None if nothing can be dropped
     fetching: ClassVar[tuple[str, ...]] = ()  # arguments that make the constructor fetch weights
 
     def __new__(cls, *args: Any, **kwargs: Any) -> "VisionModel":

@@ -38,6 +38,8 @@ class PatchTransformer(VisionModel):
         norm_eps: what norms add to the variance.
     """
 
+    pooling: AttentivePooling
+
     def __init__(
         self,
         stem: nn.Module,

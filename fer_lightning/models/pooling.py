@@ -1,7 +1,7 @@
 """Attentive pooling (Xue et al., 2022): which patches and tokens a transformer keeps."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 from fer_lightning.errors import UserError, nearest
@@ -100,3 +100,16 @@ class AttentivePooling:
             dropping = layer >= self.first_layer(depth)
             counts.append(self.tokens_after(counts[-1]) if dropping else counts[-1])
         return counts
+
+    def part_way(self, share: float, patches: int) -> "AttentivePooling":
+        """Return the pooling part of the way from keeping everything (0) to this one (1).
+
+        >>> AttentivePooling(keep_patches=160, keep_rate=0.9).part_way(0.5, patches=196)
+        AttentivePooling(keep_patches=178, keep_rate=0.95, ...)
+        """
+        k = self.keep_patches
+        return replace(
+            self,
+            keep_patches=None if k is None else round(patches + share * (k - patches)),
+            keep_rate=1 + share * (self.keep_rate - 1) if share < 1 else self.keep_rate,
+        )
