@@ -12,8 +12,8 @@ def layer_order(model: nn.Module) -> dict[str, int]:
 
     A layer is a numbered block such as ``blocks.3``, or a module with weights outside of any block.
     Norms go with the layer before them, parameters of the model itself, such as positions, with the
-    first. A timm backbone inside the model groups its own layers. Modules count in the order in
-    which they were registered.
+    first after the stem. A timm backbone inside the model groups its own layers. Modules count in
+    the order in which they were registered.
 
     >>> from fer_lightning.models import ViT
     >>> order = layer_order(ViT(depth=2))
@@ -32,9 +32,10 @@ def layer_order(model: nn.Module) -> dict[str, int]:
     for before, after in pairwise(places):
         if after not in matrices:  # only vectors: a norm
             joined[after] = joined[before]
-    own = [name for name in parameters if "." not in name]
-    if own and len(places) > 1:  # parameters of the model itself
-        joined[place[own[0]]] = joined[places[places.index(place[own[0]]) + 1]]
+    after_stem = [place[n] for n in parameters if "." in n and not n.startswith("stem.")]
+    for name in parameters:
+        if "." not in name and after_stem:  # of the model itself
+            joined[place[name]] = joined[after_stem[0]]
     layers = {one: i for i, one in enumerate(sorted(set(joined.values())))}
     return {name: layers[joined[one]] for name, one in place.items()}
 

@@ -8,7 +8,7 @@ from fer_lightning.data.datamodule import Drawn, FERDataModule
 from fer_lightning.errors import UserError
 from fer_lightning.lit.module import Classifier
 from fer_lightning.lit.transfer import Transfer
-from fer_lightning.models import CNN, SmallResNet, ViT
+from fer_lightning.models import CNN, HybridViT, SmallResNet, ViT
 
 SIZES = {"num_classes": 7, "in_chans": 1, "image_size": 48}
 
@@ -120,6 +120,21 @@ def test_a_resumed_run_does_not_need_the_file(source, tmp_path):
     fit(again, tmp_path / "last.ckpt", epochs=2)
     assert changed(again.first, state(first.net)) == set()
     assert again.loaded is None
+
+
+@pytest.mark.parametrize("part", ["stem", "encoder"])
+def test_one_part_of_a_hybrid(tmp_path, part):
+    source, net = (HybridViT(dim=16, depth=1, heads=2, widths=(4, 4, 4, 4)) for _ in range(2))
+    torch.save(source.state_dict(), tmp_path / "a.pt")
+    before = state(net)
+    module = Classifier(net, transfer=Transfer(**{part: str(tmp_path / "a.pt")}))
+    (report,) = module.load_pretrained()
+    after, starts = state(net), net.parts[part]
+    taken = {name for name in after if name.startswith(starts)}
+    assert len(taken) == report["loaded"] == report["wanted"] > 0
+    assert all(torch.equal(after[name], source.state_dict()[name]) for name in taken)
+    assert all(torch.equal(after[name], before[name]) for name in after.keys() - taken)
+    assert report["unexpected"] == []  # of the other part the model has all
 
 
 def test_stem_and_encoder_from_different_files(tmp_path):

@@ -17,6 +17,12 @@ CASES = {  # model, arguments, number of layers, the layer of some parameters
     "vit": ("vit", {"depth": 3}, 5, {"cls_token": 0, "embed.proj.weight": 0, "norm.bias": 3}),
     "vit-mean": ("vit", {"depth": 1, "pool": "mean"}, 3, {"pos_embed": 0, "norm.bias": 1}),
     "small_resnet": ("small_resnet", {}, 8, {"stem.1.bias": 0, "blocks.5.norm1.bias": 6}),
+    "hybrid_vit": (
+        "hybrid_vit",
+        {},
+        9,
+        {"stem.1.weight": 0, "embed.proj.weight": 4, "pos_embed": 4, "norm.bias": 7},
+    ),
     "swin": ("swin", {}, 8, {"backbone.patch_embed.proj.bias": 0, "backbone.norm.bias": 6}),
     "resnet18": (
         "timm",
