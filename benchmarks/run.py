@@ -14,7 +14,14 @@ import torch
 
 from benchmarks.harness import print_table
 
-PARTS = ("data_path", "training_step", "host_overhead", "vit_step", "csv_reading")
+PARTS = (
+    "data_path",
+    "training_step",
+    "host_overhead",
+    "vit_step",
+    "csv_reading",
+    "study_statistics",
+)
 
 
 def main(wanted: list[str]) -> None:
