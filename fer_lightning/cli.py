@@ -19,6 +19,8 @@ COMMANDS = {
     "audit": ("fer_lightning.commands.audit", "count classes, copies, leaks and blank images"),
     "focus": ("fer_lightning.commands.focus", "where a checkpoint looks, beside null controls"),
     "explain": ("fer_lightning.commands.explain", "where a checkpoint looks in any pictures"),
+    "study": ("fer_lightning.commands.study", "train and compare models x fractions x seeds"),
+    "report": ("fer_lightning.commands.report", "one page, tables and figures of finished runs"),
     "models": ("fer_lightning.commands.models", "list the models with parameters and cost"),
     "faces": ("fer_lightning.commands.faces", "save a sheet of drawn faces as a picture"),
 }
