@@ -61,6 +61,11 @@ def user_errors() -> Iterator[None]:
                 f"with one of {', '.join(MODELS)}"
             ) from error
         raise UserError(_one_line(error)) from error
+    except ValueError as error:
+        # an option that may be left out: the parser wraps the sentence in a list of types it tried
+        if isinstance(error, UserError) or not isinstance(error.__cause__, UserError):
+            raise
+        raise error.__cause__ from None
 
 
 def _one_line(error: Exception) -> str:
