@@ -37,6 +37,11 @@ class FairEarlyStopping(EarlyStopping):
         self.wait_for_majority, self.margin = wait_for_majority, margin
         self.warned = False
 
+    def on_train_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
+        """Train no further where a run goes on that had been stopped already, before its test."""
+        if self.stopped_epoch and self.wait_count >= self.patience:
+            trainer.should_stop = True
+
     def on_validation_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Warn of a stuck run, then count the epoch, from -1 while the run has not begun."""
         self._warn_if_stuck(trainer)
