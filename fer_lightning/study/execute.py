@@ -66,50 +66,67 @@ def execute(
         Stopped: SIGINT, SIGTERM or SIGHUP came; it was passed on and the training has ended.
     """
     outcomes: dict[str, Outcome] = {}
-    with _asked_to_stop() as asked:
+    with asked_to_stop() as asked:
         for job in jobs:
             if job.done or (job.folder.state == "failed" and not retry_failed):
                 continue
             job.began = time.monotonic()
-            outcomes[job.cell.name] = _train(job, command, watch, asked)
+            outcomes[job.cell.name] = train(job, command, watch, asked)
             job.done = outcomes[job.cell.name] == "done"
             job.began = None
             watch(job)
+            if asked:
+                raise Stopped
     watch(None)
     return outcomes
 
 
-def _train(
+def train(
     job: Job,
     command: Callable[[CellFolder], list[str]],
-    watch: Callable[[Job | None], None],
-    asked: list[int],
+    watch: Callable[[Job | None], None] = nothing,
+    asked: Sequence[int] = (),
 ) -> Outcome:
+    """Train one cell, or go on with it.
+
+    Args:
+        job: the cell.
+        command: as for `execute`.
+        watch: likewise.
+        asked: signals that came; the training is ended when there is one.
+
+    Raises:
+        Stopped: a signal came.
+    """
     folder = job.folder
     folder.path.mkdir(parents=True, exist_ok=True)
     with (folder.path / "lock").open("a+") as lock:
         while not try_lock(lock):  # the training of a killed study is still at work here
-            _stop_if(asked, None)
-            watch(job)
+            _look(job, watch, asked)
             time.sleep(TICK)
         if folder.done:
             return "done"
         folder.prepare(job.cell)
         with folder.log.open("ab") as log:
             process = _start(command(folder), log, lock)
-            while process.poll() is None:
-                _stop_if(asked, process)
-                watch(job)
-                _wait(process, TICK)
-        code = process.returncode
-        if asked:
-            raise Stopped
-        if code == 0 and folder.done:
+            try:
+                while process.poll() is None:
+                    _look(job, watch, asked)
+                    _wait(process, TICK)
+            finally:
+                _end(process)
+        if process.returncode == 0 and folder.done:
             return "done"
-        if code < 0:  # killed by a signal that was none of ours
+        if process.returncode < 0 or asked:  # killed by a signal
             return "stopped"
-        folder.fail(code)
+        folder.fail(process.returncode)
         return "failed"
+
+
+def _look(job: Job, watch: Callable[[Job | None], None], asked: Sequence[int]) -> None:
+    if asked:
+        raise Stopped
+    watch(job)
 
 
 def _start(command: list[str], log: IO[bytes], lock: IO[str]) -> subprocess.Popen[bytes]:
@@ -127,17 +144,14 @@ def _start(command: list[str], log: IO[bytes], lock: IO[str]) -> subprocess.Pope
     )
 
 
-def _stop_if(asked: list[int], process: subprocess.Popen[bytes] | None) -> None:
-    """Pass a signal on, wait for the training's end, and stop."""
-    if not asked:
-        return
-    if process is not None:
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Ask a training to end, if it has not, and wait until it has."""
+    if process.poll() is None:
         process.send_signal(signal.SIGTERM)
         _wait(process, PATIENCE)
-        if process.poll() is None:
-            process.kill()
-            process.wait()
-    raise Stopped
+    if process.poll() is None:
+        process.kill()
+        process.wait()
 
 
 def _wait(process: subprocess.Popen[bytes], seconds: float) -> None:
@@ -148,7 +162,7 @@ def _wait(process: subprocess.Popen[bytes], seconds: float) -> None:
 
 
 @contextmanager
-def _asked_to_stop() -> Iterator[list[int]]:
+def asked_to_stop() -> Iterator[list[int]]:
     """Note signals instead of ending; give the list of those that came."""
     asked: list[int] = []
 

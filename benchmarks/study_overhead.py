@@ -1,0 +1,107 @@
+"""What a study costs beyond its trainings: each cell's own work, against a smoke-size cell.
+
+    python benchmarks/study_overhead.py
+
+A cell is trained twice: by the study, and by the same process started alone. What the study adds is
+the difference (noise of process starts included); beside it stands the study's own work measured
+alone, with trainings that end at once. The goal is at most 5 % of a smoke-size cell.
+"""
+
+import argparse
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from statistics import median
+
+from rich.console import Console
+
+from fer_lightning.commands.resolve import resolve
+from fer_lightning.commands.study_data import fingerprint_of
+from fer_lightning.study.cell_folder import CellFolder
+from fer_lightning.study.cells import make_cells
+from fer_lightning.study.execute import execute, place_jobs
+from fer_lightning.study.live import LiveTable
+from fer_lightning.study.plan import read_study
+from fer_lightning.tracking.run_folder import write_json
+
+STUDY = """
+models: {vit: {config: %s/vit.yaml}}
+overrides:
+  data.source: drawn
+  data.drawn.size: 280
+  trainer.max_epochs: 2
+  wandb.mode: disabled
+fractions: [1.0]
+seeds: %s
+focus: {samples: 28}
+"""
+CONFIGS = Path(__file__).parents[1] / "configs"
+GOAL = 0.05  # of a smoke-size cell
+
+
+def cell_command(folder: CellFolder) -> list[str]:
+    module = "fer_lightning.commands.study_cell"
+    return [sys.executable, "-m", module, str(folder.path), "28"]
+
+
+def seconds(work) -> float:
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began
+
+
+def jobs_in(folder: Path, cells: int):
+    path = folder / "study.yaml"
+    path.write_text(STUDY % (CONFIGS, list(range(cells))))
+    return place_jobs(
+        make_cells(read_study(path), resolve, fingerprint_of), folder / "out", {}, True
+    )
+
+
+def own_work(folder: Path, cells: int) -> float:
+    """Seconds per cell of everything but the training, which is replaced by files."""
+    jobs = jobs_in(folder, cells)
+    measured = {"acc": 0.5}
+    summary = {"epochs": 2, "seconds": 1.0, "test": measured, "val": measured}
+
+    def command(cell: CellFolder) -> list[str]:
+        write_json(cell.path / "summary.json", summary)
+        (cell.path / "controls").mkdir(exist_ok=True)
+        (cell.path / "controls/randomisation.csv").write_text("")
+        return ["true"]
+
+    def run() -> None:
+        with LiveTable(jobs, Console(file=sys.stderr)) as table:
+            execute(jobs, command, table.watch)
+
+    return seconds(run) / cells
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--repeats", type=int, default=3)
+    repeats = options.parse_args().repeats
+    with tempfile.TemporaryDirectory() as place:
+        alone, studied = [], []
+        for repeat in range(repeats):
+            folder = Path(place, str(repeat))
+            folder.mkdir()
+            by_study, by_hand = jobs_in(folder, 2)
+            by_hand.folder.prepare(by_hand.cell)
+            command = cell_command(by_hand.folder)
+            quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+            alone.append(seconds(lambda c=command, q=quiet: subprocess.run(c, check=True, **q)))
+            studied.append(seconds(lambda job=by_study: execute([job], cell_command)))
+        own = own_work(Path(place), 20)
+    cell = median(alone)
+    print(f"smoke-size cell alone            {cell:8.2f} s (median of {repeats})")
+    print(f"the same as a study's cell       {median(studied):8.2f} s")
+    print(f"difference                       {(median(studied) - cell) / cell:8.1%} of the cell")
+    print(f"the study's own work             {1000 * own:8.1f} ms per cell, {own / cell:.2%}")
+    print(f"goal: at most {GOAL:.0%}: {'met' if own <= GOAL * cell else 'MISSED'}")
+
+
+if __name__ == "__main__":
+    main()

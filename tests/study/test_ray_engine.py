@@ -1,0 +1,34 @@
+"""Ray trains cells side by side; the trainings are fakes."""
+
+import sys
+
+import fake_executor
+import pytest
+
+from fer_lightning.errors import UserError
+from fer_lightning.study.ray_engine import execute_on_ray
+
+
+def command(folder):
+    return [sys.executable, str(fake_executor.TRAINER), str(folder.path)]
+
+
+def test_without_ray(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(UserError, match="expected Ray"):
+        execute_on_ray(fake_executor.jobs_of(tmp_path), command)
+
+
+@pytest.mark.slow
+def test_all_cells_and_a_failing_one(tmp_path):
+    pytest.importorskip("ray")
+    seen = []
+    jobs = fake_executor.jobs_of(tmp_path, fails="yes")
+    outcomes = execute_on_ray(jobs, command, seen.append, cpus=1)
+    assert len(outcomes) == 8
+    assert {how for name, how in outcomes.items() if name.startswith("cnn")} == {"done"}
+    assert {how for name, how in outcomes.items() if name.startswith("bad")} == {"failed"}
+    assert seen[-1] is None
+    again = fake_executor.jobs_of(tmp_path, fails="yes")
+    assert sum(job.done for job in again) == 4
+    assert execute_on_ray(again, command, cpus=1) == {}
