@@ -67,7 +67,7 @@ def same_faces(
     group = (1 + len(models)) * step  # tiles of a face and its overlays
     groups = max(1, int(8 * step // group))
     lines = -(-len(faces) // groups)
-    columns = groups * group + (groups - 1) * 0.25 - GAP
+    columns = groups * group + (groups - 1) * 0.25 - GAP + 0.02  # room for the last frame
     tile = (DOUBLE - 2 * EDGE) / columns  # inches
     head, high = HEAD / tile, 1 + LINE / tile
     figure, axes = board(DOUBLE, columns, head + high * lines, title, CAPTION)

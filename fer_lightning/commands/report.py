@@ -1,0 +1,47 @@
+"""``fer-lightning report``: one page, tables and figures from finished run folders."""
+
+import argparse
+from pathlib import Path
+
+from fer_lightning.errors import UserError
+from fer_lightning.study.collect import collect
+from fer_lightning.study.report.write import write_report
+
+
+def main(argv: list[str]) -> int:
+    """Collect runs and write their report."""
+    args = parser().parse_args(argv)
+    out = args.out or _place(args.folders)
+    collection = collect(args.folders)
+    written = write_report(collection, out, faces=not args.no_faces)
+    for path, why in collection.left_out.items():
+        print(f"Left out: {path}: {why}")
+    if collection.missing:
+        print(f"Missing: {', '.join(collection.missing)}")
+    runs = len(collection.runs)
+    print(f"{runs} run{'s' if runs != 1 else ''}, {len(written)} files; open {written[0]}")
+    return 0
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the command's options.
+
+    >>> parser().parse_args(["runs", "--no-faces"]).no_faces
+    True
+    """
+    options = argparse.ArgumentParser(prog="fer-lightning report", description=__doc__)
+    options.add_argument(
+        "folders", type=Path, nargs="+", help="a study's folder, run folders, or a single run's"
+    )
+    options.add_argument("--out", type=Path, help="where to write; the folder itself if only one")
+    options.add_argument("--no-faces", action="store_true", help="leave out pictures of faces")
+    return options
+
+
+def _place(folders: list[Path]) -> Path:
+    if len(folders) > 1:
+        raise UserError(
+            f"expected --out with a report of {len(folders)} folders but got none; "
+            "name a folder to write into, such as --out report"
+        )
+    return folders[0]

@@ -1,0 +1,83 @@
+"""What a report says, section by section."""
+
+from collections.abc import Callable
+
+from fer_lightning.errors import UserError
+from fer_lightning.study.collect import Collection
+from fer_lightning.study.report.accuracy import accuracy
+from fer_lightning.study.report.calibration import calibration
+from fer_lightning.study.report.confusion import confusion
+from fer_lightning.study.report.content import Report, Section, Text
+from fer_lightning.study.report.cost import cost
+from fer_lightning.study.report.data import data
+from fer_lightning.study.report.embedding import embedding
+from fer_lightning.study.report.focus import focus
+from fer_lightning.study.report.gallery import gallery
+from fer_lightning.study.report.learning import learning
+from fer_lightning.study.report.parts import about, percent
+from fer_lightning.study.report.reproduce import reproduce
+from fer_lightning.study.report.summary import summary
+
+Make = Callable[[Collection], Section]
+
+
+def compose(collection: Collection, faces: bool = True) -> Report:
+    """Write the report of a study, of some runs, or of a single run.
+
+    What a folder does not have is named and left out.
+
+    Args:
+        collection: finished runs, at least one.
+        faces: show faces, which may not be published with every data set.
+
+    Raises:
+        UserError: there is no run.
+    """
+    if not collection.runs:
+        found = "; ".join(f"{path}: {why}" for path, why in collection.left_out.items())
+        raise UserError(
+            "expected at least one finished run to report on but found none"
+            f"{f' ({found[:500]})' if found else ''}; let a fit come to its end first"
+        )
+    makers: dict[str, Make] = {
+        "Summary": summary,
+        "Data and leakage": data,
+        "Accuracy against training data": accuracy,
+        "Learning curves": learning,
+        "Where the models look": focus,
+        "Grad-CAM of the same faces": lambda runs: gallery(runs, faces),
+        "Features of the test images": lambda runs: embedding(runs, faces),
+        "Confusion": confusion,
+        "Calibration": calibration,
+        "Cost": cost,
+        "How to reproduce": reproduce,
+    }
+    sections = tuple(_made(title, make, collection) for title, make in makers.items())
+    return Report(_title(collection), _subtitle(collection), sections)
+
+
+def _made(title: str, make: Make, collection: Collection) -> Section:
+    """Make a section; a damaged file costs no more than the part that needs it."""
+    try:
+        return make(collection)
+    except UserError as error:
+        words = Text(f"This part is left out: {error}", "note")
+        return Section(title.split()[0].lower(), title, (words,))
+
+
+def _title(collection: Collection) -> str:
+    if len(collection.runs) == 1:
+        run = collection.runs[0]
+        return f"{run.model}, {percent(run.fraction)} of the training data, seed {run.seed}"
+    name = collection.study.get("title") or collection.study.get("name")
+    return str(name) if name else f"{', '.join(collection.models)} compared"
+
+
+def _subtitle(collection: Collection) -> str:
+    runs = len(collection.runs)
+    return (
+        f"{about(collection)}: {runs} run{'s' if runs != 1 else ''}, "
+        f"{', '.join(percent(fraction) for fraction in collection.fractions)} of the training "
+        f"data, seed{'s' if len(collection.seeds) != 1 else ''} "
+        f"{', '.join(map(str, collection.seeds))}"
+    )

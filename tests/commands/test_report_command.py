@@ -1,0 +1,56 @@
+"""``fer-lightning report`` as a user meets it."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.append(str(Path(__file__).parents[1] / "study" / "report"))
+from report_runs import LOOKING, write_run
+
+PROGRAM = """
+import sys
+from fer_lightning.cli import main
+code = main(sys.argv[1:])
+heavy = {"torch", "lightning", "wandb", "timm", "sklearn", "torchvision"} & set(sys.modules)
+sys.exit(code or (f"imported {heavy}" if heavy else 0))
+"""
+
+
+def test_report_is_written_without_torch(tmp_path):
+    write_run(tmp_path, "vit", images=70, probe=21, leave_out=LOOKING[1:])  # keeps t-SNE
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, "report", str(tmp_path)], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert "1 run, " in done.stdout
+    assert (tmp_path / "report.html").is_file()
+    assert (tmp_path / "figures" / "tsne_vit-100pct-seed1.pdf").is_file()
+
+
+def test_single_runs_and_several_folders(run, tmp_path):
+    folders = [
+        write_run(tmp_path / place, model, leave_out=LOOKING)
+        for place, model in (("a", "cnn"), ("b", "vit"))
+    ]
+    code, out, _ = run("report", folders[0], "--out", "one", "--no-faces")
+    assert code == 0
+    assert "1 run," in out
+    assert Path("one/report.html").is_file()
+    assert "on request" in Path("one/report.md").read_text()
+    code, _, err = run("report", *folders)
+    assert code == 2
+    assert "expected --out with a report of 2 folders" in err
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("nothing", "expected a folder of runs"), ("empty", "at least one finished run")],
+)
+def test_folders_without_runs_are_told(run, tmp_path, name, message):
+    (tmp_path / "empty").mkdir()
+    code, _, err = run("report", name)
+    assert code == 2
+    assert message in err
+    assert not list((tmp_path / "empty").iterdir())
