@@ -83,3 +83,17 @@ def test_a_table_is_copied_as_latex(page):
     assert "\\begin{tabular}{lrrr}\n    \\toprule\n    pair & difference & p & parameters" in text
     assert "    cnn - swin & $-$1.5 [$-$3.0, 0.2] & 0.210 & 807,431 \\\\\n" in text
     assert "\\caption{Differences.}\n  \\label{tab:gaps}" in text
+
+
+def test_a_long_table_scrolls_under_its_head_until_all_is_shown(page):
+    box = page.locator("#overview .box")
+    button = page.get_by_role("button", name="Show all 27 rows")
+    assert box.evaluate("box => box.scrollHeight > box.clientHeight")
+    box.evaluate("box => box.scrollTo(0, 200)")
+    places = ("#overview .box", "#overview thead th >> nth=0")
+    tops = [page.locator(place).bounding_box()["y"] for place in places]
+    assert abs(tops[1] - tops[0]) < 3
+    button.click()
+    assert box.evaluate("box => box.scrollHeight <= box.clientHeight")
+    fewer = page.get_by_role("button", name="Show fewer rows")
+    assert fewer.get_attribute("aria-expanded") == "true"

@@ -11,6 +11,8 @@ from fer_lightning.study.report.html_text import escape, inline
 from fer_lightning.study.report.numbers import GAP, is_numeric, shown, value_of
 
 WIDE = 8  # columns: more are printed in smaller letters
+LONG = 15  # rows: more scroll in a box of their own
+KINDS = {20: "k", 40: "w", 120: "s"}  # letters: columns of longer texts get more room
 
 
 def table_html(table: Table, anchor: str, number: int, models: Sequence[str] = ()) -> str:
@@ -37,24 +39,24 @@ def table_html(table: Table, anchor: str, number: int, models: Sequence[str] = (
             )
     rows = [[_plain(cell) for cell in row] for row in table.rows]
     columns = [[row[place] for row in rows] for place in range(len(table.columns))]
-    numeric = [is_numeric(column) for column in columns]
+    kinds = [_kind(column) for column in columns]
     texts = list(zip(*map(shown, columns), strict=True))
     naming = model_columns(table)
     head = "".join(
-        f'<th scope="col"{" class=n" if right else ""}>{escape(name)}</th>'
-        for name, right in zip(table.columns, numeric, strict=True)
+        f'<th scope="col" class="{kind}">{escape(name)}</th>'
+        for name, kind in zip(table.columns, kinds, strict=True)
     )
     body = "\n".join(
         f"<tr{_about(row, naming, models)}>"
-        + "".join(_cell(i, *cell) for i, cell in enumerate(zip(row, text, numeric, strict=True)))
+        + "".join(_cell(i, *cell) for i, cell in enumerate(zip(row, text, kinds, strict=True)))
         + "</tr>"
         for row, text in zip(rows, texts, strict=True)
     )
     empty = f'<tr><td class="gap" colspan="{len(table.columns) or 1}">No rows.</td></tr>'
     notes = "".join(f"<li>{inline(note)}</li>" for note in table.notes)
-    wide = " wide" if len(table.columns) > WIDE else ""
+    size = " wide" * (len(table.columns) > WIDE) + " long" * (len(rows) > LONG)
     return (
-        f'<figure class="table{wide}" id="{anchor}">\n'
+        f'<figure class="table{size}" id="{anchor}">\n'
         f'<figcaption id="{anchor}-caption"><b>Table {number}.</b> {inline(table.caption)}'
         "</figcaption>\n"
         f'<div class="box" role="region" aria-labelledby="{anchor}-caption">\n'
@@ -70,16 +72,22 @@ def _plain(cell: Cell | np.generic) -> Cell:
     return cell.item() if isinstance(cell, np.generic) else cell
 
 
-def _cell(place: int, cell: Cell, text: str, numeric: bool) -> str:
-    value = value_of(cell) if numeric else None
-    kind = ' class="n"' if numeric else ""
-    if text == GAP:
-        kind = ' class="n gap"' if numeric else ' class="gap"'
+def _kind(column: Sequence[Cell]) -> str:
+    """Class of a column: numbers, names that stay on a line, words, sentences or paragraphs."""
+    if is_numeric(column):
+        return "n"
+    longest = max((len(str(cell)) for cell in column), default=0)
+    return next((kind for most, kind in KINDS.items() if longest <= most), "p")
+
+
+def _cell(place: int, cell: Cell, text: str, kind: str) -> str:
+    value = value_of(cell) if kind == "n" else None
     # a number is copied from data-v; words such as "2 ± 1" as they stand, sorted by data-s
     name, kept = ("s", value) if isinstance(cell, str) else ("v", cell)
     data = f' data-{name}="{kept!r}"' if value is not None else ""
     tag, scope = ("th", ' scope="row"') if place == 0 else ("td", "")
-    return f"<{tag}{scope}{kind}{data}>{escape(text)}</{tag}>"
+    gap = " gap" if text == GAP else ""
+    return f'<{tag}{scope} class="{kind}{gap}"{data}>{escape(text)}</{tag}>'
 
 
 def _about(row: Sequence[Cell], naming: Sequence[int], models: Sequence[str]) -> str:

@@ -15,6 +15,7 @@ from fer_lightning.study.report.numbers import GAP, MINUS, is_numeric, shown, va
     [
         ([-0.1, 0.73456], [f"{MINUS}0.100", "0.735"]),
         ([0.00002, 0.5, 0.0], [f"2.0e{MINUS}5", "0.500", "0.000"]),
+        ([0.99969, 0.5], ["0.99969", "0.50000"]),
         ([67.416, 5.0], ["67.42", "5.00"]),
         ([1234.56, 1.0], ["1235", "1"]),
         ([73.2, 68.5], ["73.2", "68.5"]),
@@ -52,9 +53,16 @@ def test_numbers_keep_their_whole_value_beside_the_rounded_one():
         "a", "A.", ("m", "x", "n"), (("cnn", np.float32(0.5), np.int64(7)), ("b", None, 8))
     )
     text = table_html(table, "a", 1)
-    assert '<th scope="row">cnn</th><td class="n" data-v="0.5">0.5</td>' in text
+    assert '<th scope="row" class="k">cnn</th><td class="n" data-v="0.5">0.5</td>' in text
     assert '<td class="n" data-v="7">7</td>' in text
     assert f'<td class="n gap">{GAP}</td>' in text
+
+
+def test_long_texts_get_room_and_long_tables_a_box():
+    words = ("swin", "x" * 30, "x" * 100, "x" * 200)
+    text = table_html(Table("a", "A.", tuple("abcd"), (words,) * 16), "a", 1)
+    assert re.findall(r'<th scope="col" class="(\w)">', text) == ["k", "w", "s", "p"]
+    assert '<figure class="table long"' in text
 
 
 def test_an_uneven_row_is_refused():

@@ -105,13 +105,23 @@
       button.addEventListener("click", () => copy(write(table, figure.id, words), `${name} as ${label}`));
       tools.append(button);
     }
+    if (figure.classList.contains("long")) {
+      const button = make("button", { type: "button", textContent: `Show all ${rows.length} rows` });
+      button.setAttribute("aria-expanded", "false");
+      button.addEventListener("click", () => {
+        const all = figure.classList.toggle("all");
+        button.setAttribute("aria-expanded", all);
+        button.textContent = all ? "Show fewer rows" : `Show all ${rows.length} rows`;
+      });
+      tools.append(button);
+    }
     tools.append(count);
     box.before(tools);
     document.addEventListener("models", recount);
     if (rows.length > 1) sortable(table);
     const fits = () => { // a box that scrolls must be reachable by keyboard, and look as if it went on
       const beyond = box.scrollWidth - box.clientWidth;
-      if (beyond > 0) box.tabIndex = 0;
+      if (beyond > 0 || box.scrollHeight > box.clientHeight) box.tabIndex = 0;
       else box.removeAttribute("tabindex");
       box.classList.toggle("more", beyond - box.scrollLeft > 2);
     };
