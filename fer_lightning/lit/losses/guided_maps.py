@@ -60,8 +60,9 @@ def softened(signed: Tensor) -> Tensor:
     """Return non-negative maps, (B, h, w), in units of each map's mean size.
 
     A smooth step takes the place of Grad-CAM's ReLU: places without heat, and maps without any,
-    would get no gradient. With ReLU the share in the masks did not rise on drawn faces, and up to
-    12 of 16 maps became all zero; with this it rose from 0.06 to about 0.55, and none did.
+    would get no gradient. Trained by this term alone on 16 drawn faces, with ReLU up to 12 maps
+    became all zero; with this the share in the masks rose from 0.06 to 0.56 (ViT, learning rate
+    3e-3) or 0.36 with 3 zero maps (5e-4), while a CNN kept 4 zero maps: better, not safe.
 
     >>> softened(torch.tensor([[[-2.0, 2.0]]])).tolist()[0][0] == F.softplus(
     ...     torch.tensor([-1.0, 1.0])).tolist()
