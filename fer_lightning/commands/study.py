@@ -38,7 +38,11 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument("--dry-run", action="store_true", help="print the cells and their time")
     options.add_argument("--retry-failed", action="store_true", help="also cells that failed")
     options.add_argument(
-        "--results", type=Path, action="append", help="folder of finished runs that count as done"
+        "--results",
+        type=Path,
+        action="append",
+        default=[],
+        help="folder of finished runs that count as done, beside the study file's",
     )
     options.add_argument("--export", type=Path, help="write slim copies of finished cells there")
     options.add_argument(
@@ -66,8 +70,8 @@ def main(argv: list[str]) -> int:
         _say(console, f"Written: {', '.join(map(str, files))}")
         return 0
     out = args.out or Path("runs") / study.name
-    results = args.results or ([study.results] if study.results else [])
-    jobs = place_jobs(cells, out, _done(cells, out, results), study.focus_samples is not None)
+    found = _done(cells, out, _results(study, args.results))
+    jobs = place_jobs(cells, out, found, study.focus_samples is not None)
     wanted = select(jobs, parse_only(args.only))
     if args.export is not None:
         return _export(wanted, args.export, args.focus_from, console)
@@ -79,11 +83,17 @@ def main(argv: list[str]) -> int:
         return _train(wanted, out, study, args, console)
 
 
-def _done(cells: list[Cell], out: Path, results: list[Path]) -> dict[str, Path]:
-    """Find finished cells: in folders of results, and in `out` under an identity of before."""
-    for folder in results:
+def _results(study: Study, given: list[Path]) -> list[Path]:
+    """Folders of finished runs: the study's own first, if it is there, then those given."""
+    for folder in given:
         if not folder.is_dir():
             raise UserError(f"expected a folder of results but there is none at {folder}")
+    own = [] if study.results is None or not study.results.is_dir() else [study.results]
+    return [*own, *given]
+
+
+def _done(cells: list[Cell], out: Path, results: list[Path]) -> dict[str, Path]:
+    """Find finished cells: in folders of results, and in `out` under an identity of before."""
     names = {cell.folder_name for cell in cells}
     folders = [run for root in results for run in runs_below(root)]
     if out.is_dir():

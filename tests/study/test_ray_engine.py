@@ -1,11 +1,16 @@
 """Ray trains cells side by side; the trainings are fakes."""
 
+import os
+import signal
 import sys
+import threading
 
 import fake_executor
 import pytest
 
 from fer_lightning.errors import UserError
+from fer_lightning.study.cell_folder import try_lock
+from fer_lightning.study.execute import Stopped
 from fer_lightning.study.ray_engine import execute_on_ray
 
 
@@ -32,3 +37,19 @@ def test_all_cells_and_a_failing_one(tmp_path):
     again = fake_executor.jobs_of(tmp_path, fails="yes")
     assert sum(job.done for job in again) == 4
     assert execute_on_ray(again, command, cpus=1) == {}
+
+
+@pytest.mark.slow
+def test_a_signal_ends_the_trainings(tmp_path):
+    pytest.importorskip("ray")
+    jobs = [job for job in fake_executor.jobs_of(tmp_path, sleep="60") if job.cell.model == "bad"]
+
+    def stop(job):
+        if job is not None and job.folder.state == "half-done":
+            threading.Timer(0, os.kill, (os.getpid(), signal.SIGTERM)).start()
+
+    with pytest.raises(Stopped):
+        execute_on_ray(jobs, command, stop, cpus=1)
+    for lock in tmp_path.glob("*/lock"):
+        with lock.open("a+") as file:
+            assert try_lock(file), "a training is still at work"
