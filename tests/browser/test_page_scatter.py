@@ -77,6 +77,17 @@ def test_the_same_image_is_ringed_in_every_plot(page, data):
         assert float(ring.get_attribute("cy")) == model["y"][i]
 
 
+@pytest.mark.parametrize("width", [375, 1400])
+def test_plots_stay_where_they_are_when_a_face_is_shown(page, data, width):
+    page.set_viewport_size({"width": width, "height": 800})
+    svg = page.locator(".plot svg").first
+    svg.scroll_into_view_if_needed()
+    before = svg.bounding_box()
+    hover(page, data, 0, lonely(data["models"][0], range(MAPS)))
+    assert page.locator(".panel .answer").count() == len(MODELS)
+    assert svg.bounding_box() == before
+
+
 def test_a_map_lies_over_the_face_where_it_was_computed(page, data):
     i = lonely(data["models"][2], range(MAPS))
     hover(page, data, 2, i)

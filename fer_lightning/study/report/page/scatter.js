@@ -182,6 +182,16 @@
       });
     }
     document.addEventListener("models", () => show(current));
+
+    const reserve = () => { // room for an answer of each model, so that plots stay where they are
+      const row = current;
+      panel.style.minHeight = "";
+      show(row ?? data.models.find((model) => model.row.length)?.row[0] ?? null);
+      panel.style.minHeight = `${panel.offsetHeight}px`;
+      show(row);
+    };
+    reserve();
+    addEventListener("resize", reserve);
   };
 
   for (const figure of document.querySelectorAll("figure.scatter")) start(figure);
