@@ -3,11 +3,20 @@
 import json
 import re
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
 import yaml
 
+from fer_lightning.commands.resolve import resolve
+from fer_lightning.commands.study_data import identify
+from fer_lightning.study.cells import make_cells
+from fer_lightning.study.folders import runs_below
+from fer_lightning.study.plan import read_study
+from fer_lightning.study.results import find_done
+
+ROOT = Path(__file__).parents[2]
 STUDY = """
 name: tiny
 models:
@@ -154,3 +163,22 @@ def test_mistakes_in_the_options(study, options, why):
     code, _, err = study("--dry-run", *options)
     assert code == 2
     assert why in err
+
+
+def test_the_shipped_study_goes_on_from_the_shipped_results():
+    study = read_study(ROOT / "configs/study/inductive_bias_gap.yaml")
+    cells = make_cells(study, resolve, lambda config: "a440b1ff48c5043e")
+    assert len(cells) == 27
+    names = {cell.identity: cell.name for cell in cells}
+    found = find_done(cells, runs_below(study.results), identify)
+    assert {names[known]: path.name for known, path in found.items()} == {
+        path.name: path.name for path in runs_below(study.results)
+    }
+    assert {"cnn-30pct-seed42", "vit-30pct-seed42"} <= set(map(names.get, found))
+
+
+def test_the_small_study_has_eight_cells():
+    study = read_study(ROOT / "configs/study/drawn_faces.yaml")
+    cells = make_cells(study, resolve, lambda config: "f")
+    assert len(cells) == 8
+    assert {cell.config["data"]["drawn"]["size"] for cell in cells} == {1400}
