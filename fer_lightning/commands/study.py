@@ -20,6 +20,7 @@ from fer_lightning.study.hypotheses import read_asked
 from fer_lightning.study.live import LiveTable
 from fer_lightning.study.only import parse_only, select
 from fer_lightning.study.plan import Study, read_study
+from fer_lightning.study.report.write import write_report
 from fer_lightning.study.results import export_slim, find_done, write_study
 from fer_lightning.study.run import read_run
 from fer_lightning.study.sweep import write_sweep
@@ -125,11 +126,12 @@ def _train(
 
 
 def _finish(jobs: list[Job], out: Path, outcomes: dict[str, Outcome], console: Console) -> int:
-    """Write the table and say what is missing and why."""
+    """Write table and report, and say what is missing and why."""
     found = collect([out])
     if found.runs:
         files = save_table(found.table, out / "runs")
         _say(console, f"{len(found.runs)} runs in {', '.join(map(str, files))}")
+        _say(console, f"Report: {write_report(found, out)[0]}")
     bad = [job for job in jobs if not job.done]
     for job in bad:
         stopped = outcomes.get(job.cell.name) == "stopped"

@@ -13,7 +13,7 @@ import lightning as L
 import yaml
 from lightning.pytorch.callbacks import ModelCheckpoint
 from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
-from lightning.pytorch.utilities import rank_zero_only
+from lightning.pytorch.utilities import rank_zero_only, rank_zero_warn
 from lightning.pytorch.utilities.exceptions import MisconfigurationException
 from rich.console import Console
 
@@ -27,6 +27,7 @@ from fer_lightning.errors import UserError
 from fer_lightning.keys import Stage, key
 from fer_lightning.lit.checkpoint import check_description, read_checkpoint
 from fer_lightning.models.pretrained import tell
+from fer_lightning.study.report.write import write_page
 from fer_lightning.tracking.metrics_csv import MetricsCSV
 from fer_lightning.tracking.rank import is_rank_zero
 from fer_lightning.tracking.run_folder import RunFolder, atomic, new_run_folder, unfinished_run
@@ -61,6 +62,9 @@ class TrainingCLI(LightningCLI):
         )
         parser.add_argument(
             "--test_after_fit", type=bool, default=True, help="Test the best checkpoint after fit."
+        )
+        parser.add_argument(
+            "--report", type=bool, default=True, help="Write report.html after fit and test."
         )
         for name in LINKED:
             target = f"model.net.init_args.{name}"
@@ -216,6 +220,8 @@ class TrainingCLI(LightningCLI):
             path = chosen.best_model_path or None  # type: ignore[attr-defined]
             self.trainer.test(self.model, self.datamodule, path, verbose=False, weights_only=True)
         self._finish("test" if self.settings.test_after_fit else None)
+        if self.settings.test_after_fit and self.settings.report:
+            self._report()
 
     def validate(self, **kwargs: Any) -> None:
         """Measure on the validation images."""
@@ -254,6 +260,17 @@ class TrainingCLI(LightningCLI):
         summary = self.recorder.finish(self.trainer, self.model, measured)
         self.wandb.summarise(summary)
         self._show(summary)
+
+    @rank_zero_only
+    def _report(self) -> None:
+        """Write the run's page; the run is complete, whatever happens to its pictures."""
+        try:
+            self._say(f"Report: {write_page(self.folder.path)}")
+        except Exception as error:
+            rank_zero_warn(
+                f"No report.html was written ({type(error).__name__}: {error}); the run is "
+                f"complete, try again with fer-lightning report {self.folder.path}"
+            )
 
     @rank_zero_only
     def _show(self, summary: dict[str, Any]) -> None:

@@ -110,6 +110,7 @@ def _cell(
     config = copy.deepcopy(config)
     config["seed_everything"] = seed
     config["data"]["fraction"] = fraction
+    config["report"] = False  # the study writes one of all cells
     if config["trainer"].get("devices", "auto") == "auto":
         config["trainer"]["devices"] = 1  # more would make the batches larger
     wandb = config.setdefault("wandb", {})

@@ -8,6 +8,7 @@ CONFIGS = Path(__file__).parents[2] / "configs"
 TINY = [
     *("--model.net=vit", "--model.net.dim=16", "--model.net.depth=1", "--model.net.heads=2"),
     "--trainer.callbacks=[]",
+    "--report=false",
 ]
 
 

@@ -3,8 +3,11 @@
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+
+from fer_lightning.tracking.run_folder import RunFolder
 
 sys.path.append(str(Path(__file__).parents[1] / "study" / "report"))
 from report_runs import LOOKING, write_run
@@ -54,3 +57,25 @@ def test_folders_without_runs_are_told(run, tmp_path, name, message):
     assert code == 2
     assert message in err
     assert not list((tmp_path / "empty").iterdir())
+
+
+def test_fit_writes_the_page_of_its_run(fit):
+    code, _, err = fit("--report=true")
+    assert code == 0
+    page = Path("runs/vit-seed42/report.html")
+    assert f"Report: {page}" in err
+    text = page.read_text()
+    assert "drawn faces instead of FER-2013" in text
+    assert "latency" in text
+
+
+def test_a_page_that_cannot_be_written_costs_one_warning(monkeypatch, tmp_path):
+    from fer_lightning.commands import training_cli
+
+    def fails(path):
+        raise RuntimeError("no fonts")
+
+    monkeypatch.setattr(training_cli, "write_page", fails)
+    cli = SimpleNamespace(folder=RunFolder(tmp_path), _say=print)
+    with pytest.warns(UserWarning, match=r"No report.html was written \(RuntimeError: no fonts\)"):
+        training_cli.TrainingCLI._report(cli)

@@ -41,11 +41,13 @@ def write_report(collection: Collection, out: Path, faces: bool = True) -> list[
     Raises:
         UserError: there is no run, or the folder cannot be written.
     """
+    if collection.runs:  # a place that cannot be written is told before anything is drawn
+        with _writable(out):
+            for folder in (out / "tables", out / "figures"):
+                folder.mkdir(parents=True, exist_ok=True)
     report = compose(collection, faces)
     settle(report)
     with _writable(out):
-        for folder in (out, out / "tables", out / "figures"):
-            folder.mkdir(parents=True, exist_ok=True)
         written = [_write(out / PAGE, render(report)), _write(out / WORDS, markdown(report))]
         written += [_write(out / "tables" / f"{t.id}.csv", to_csv(t)) for t in tables(report)]
         for name, figure in figures(report):
