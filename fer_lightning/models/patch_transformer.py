@@ -9,7 +9,7 @@ from fer_lightning.errors import UserError
 from fer_lightning.models.base import VisionModel
 from fer_lightning.models.checks import check_rates, check_sizes
 from fer_lightning.models.patch_pooling import PatchPooling
-from fer_lightning.models.places import Canvas, take
+from fer_lightning.models.places import Canvas, left_mask, take
 from fer_lightning.models.pooling import AttentivePooling
 from fer_lightning.models.token_pooling import Pass, with_prefix
 from fer_lightning.models.transformer import Block, init_linear, tokens_to_grid
@@ -114,8 +114,15 @@ class PatchTransformer(VisionModel):
 
     def start(self, ids: Tensor | None, maps: list[Tensor] | None = None) -> Pass:
         """Return a pass through the layers of tokens at these places."""
-        at = self._cam_index if self.cls_token is not None else -1
-        return Pass(self.pooling, self.num_prefix_tokens, self.places, ids, self.canvas, at, maps)
+        return Pass(
+            self.pooling,
+            self.num_prefix_tokens,
+            self.places,
+            ids,
+            self.canvas,
+            self._cam_index,
+            maps,
+        )
 
     def features(self, x: Tensor) -> Tensor:
         """Return the normalised [CLS] token, or the mean of the normalised patches, (B, dim)."""
@@ -141,21 +148,17 @@ class PatchTransformer(VisionModel):
         layers.through(self.layers, tokens, first=None)
         stages |= {f"layer {i + 1}": left for i, left in layers.dropped.items()}
         return {
-            stage: left.new_zeros(len(x), self.places, dtype=torch.bool)
-            .scatter(1, left, value=True)[:, self.num_prefix_tokens :]
-            .unflatten(1, self.grid)
+            stage: left_mask(left, self.places, self.num_prefix_tokens, self.grid)
             for stage, left in stages.items()
         }
 
     @property
-    def _counts(self) -> list[int]:
-        """Patches that enter each layer and that leave the last."""
-        return self.pooling.patches_by_layer(self.grid[0] * self.grid[1], len(self.blocks))
-
-    @property
     def _cam_index(self) -> int:
-        """With [CLS]: the deepest layer that patches enter."""
-        return max(i for i, count in enumerate(self._counts[:-1]) if count)
+        """The deepest layer with patches: with [CLS], of those that they enter."""
+        depth = len(self.blocks)
+        if self.cls_token is None:
+            return depth
+        return self.pooling.deepest_layer(self.grid[0] * self.grid[1], depth)
 
     @property
     def cam_layer(self) -> nn.Module:
@@ -164,8 +167,8 @@ class PatchTransformer(VisionModel):
         With [CLS] that is the first LayerNorm of the last layer that patches enter: what follows
         gives them none. Where patches were dropped before, it is the canvas after that norm.
         """
-        index = self._cam_index if self.cls_token is not None else len(self.blocks)
-        if self._counts[index] < self.grid[0] * self.grid[1]:
+        index, patches = self._cam_index, self.grid[0] * self.grid[1]
+        if self.pooling.patches_by_layer(patches, len(self.blocks))[index] < patches:
             return self.canvas
         return self.norm if self.cls_token is None else self.layers[index].norm1
 

@@ -57,6 +57,18 @@ def take_square(square: Tensor, ids: Tensor) -> Tensor:
     return wide.gather(3, ids[:, None, None].expand(-1, H, ids.shape[1], -1))
 
 
+def left_mask(ids: Tensor, places: int, prefix: int, grid: tuple[int, int]) -> Tensor:
+    """Return which patches are among the tokens at these places, (B, h, w) bools.
+
+    >>> import torch
+    >>> left_mask(torch.tensor([[0, 1, 4]]), places=5, prefix=1, grid=(2, 2)).int()
+    tensor([[[1, 0],
+             [0, 1]]], dtype=torch.int32)
+    """
+    mask = ids.new_zeros(len(ids), places).scatter(1, ids, 1).bool()
+    return mask[:, prefix:].unflatten(1, grid)
+
+
 class Canvas(nn.Module):
     """`spread` as a layer, so that Grad-CAM can read all places at its output."""
 

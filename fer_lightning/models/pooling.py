@@ -101,6 +101,15 @@ class AttentivePooling:
             counts.append(self.tokens_after(counts[-1]) if dropping else counts[-1])
         return counts
 
+    def deepest_layer(self, patches: int, depth: int) -> int:
+        """Return the index of the deepest layer that patches enter.
+
+        >>> AttentivePooling(keep_rate=0.4).deepest_layer(3, depth=6)
+        4
+        """
+        counts = self.patches_by_layer(patches, depth)[:-1]
+        return max(layer for layer, count in enumerate(counts) if count)
+
     def part_way(self, share: float, patches: int) -> "AttentivePooling":
         """Return the pooling part of the way from keeping everything (0) to this one (1).
 

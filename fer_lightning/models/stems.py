@@ -12,6 +12,9 @@ from fer_lightning.models.checks import check_sizes
 class ConvStem(nn.Sequential):
     """Convolutions without bias, each with BatchNorm and ReLU.
 
+    Beyond its border an image goes on as it ends: a frame of zeros would be a strong feature, and
+    what looks for strong patches would keep the border.
+
     Args:
         in_chans: channels of the images.
         widths: channels of each convolution.
@@ -30,7 +33,9 @@ class ConvStem(nn.Sequential):
         before = in_chans
         for width, kernel, stride in zip(widths, kernels, strides, strict=True):
             padding = (kernel - stride + 1) // 2
-            convolution = nn.Conv2d(before, width, kernel, stride, padding, bias=False)
+            convolution = nn.Conv2d(
+                before, width, kernel, stride, padding, bias=False, padding_mode="replicate"
+            )
             nn.init.kaiming_normal_(convolution.weight, mode="fan_out", nonlinearity="relu")
             self.append(convolution)
             self.append(nn.BatchNorm2d(width))

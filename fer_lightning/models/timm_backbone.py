@@ -11,7 +11,10 @@ from fer_lightning.models.base import NoAttentionError, VisionModel
 from fer_lightning.models.checks import check_sizes
 from fer_lightning.models.explicit import explicit_attention
 from fer_lightning.models.layout import find_layout
+from fer_lightning.models.places import Canvas, left_mask
+from fer_lightning.models.pooling import AttentivePooling, TokenCriterion
 from fer_lightning.models.timm_create import create_backbone, pretrained_config
+from fer_lightning.models.timm_pooling import check_poolable, pooled_cam_layer, pooled_tokens
 
 
 class Timm(VisionModel):
@@ -32,6 +35,9 @@ class Timm(VisionModel):
             published weights, or `image_size` if it has no such weights here.
         preprocess: treat images as the published weights expect; None does so if there are
             `pretrained` or `weights`. True without either is the control for a transfer.
+        keep_rate: share of patch tokens that each layer of the second half passes on; below 1 only
+            for a plain vision transformer with [CLS], such as DeiT.
+        token_criterion: how the heads' products of [CLS]'s query and a key make a token strong.
 
     >>> Timm(name="resnet18")(torch.zeros(2, 1, 48, 48)).shape
     torch.Size([2, 7])
@@ -51,6 +57,8 @@ class Timm(VisionModel):
         weights: str | None = None,
         input_size: int | None = None,
         preprocess: bool | None = None,
+        keep_rate: float = 1.0,
+        token_criterion: TokenCriterion = "sum",
     ) -> None:
         super().__init__()
         check_sizes(num_classes=num_classes, in_chans=in_chans, image_size=image_size)
@@ -84,6 +92,11 @@ class Timm(VisionModel):
             ) from error
         self.train()
         self.num_prefix_tokens = self.layout.prefix
+        self.canvas = Canvas()
+        AttentivePooling(keep_rate=keep_rate, token_criterion=token_criterion).check(0, True)
+        if keep_rate != 1:
+            check_poolable(self.backbone, name)
+            self.pooling = AttentivePooling(keep_rate=keep_rate, token_criterion=token_criterion)
         self.head = nn.Linear(self.layout.width, num_classes)
         self.channels_last = self.layout.kind == "NCHW"
         if self.channels_last:
@@ -119,7 +132,21 @@ class Timm(VisionModel):
 
     def features(self, x: Tensor) -> Tensor:
         """Return the vector that the backbone's own classifier would read, (B, D)."""
-        return self.backbone(self.prepare(x))
+        if self.pooling is None:
+            return self.backbone(self.prepare(x))
+        tokens, _ = pooled_tokens(self.backbone, self.prepare(x), self.pooling, self.canvas)
+        return self.backbone.forward_head(tokens, pre_logits=True)
+
+    @torch.no_grad()
+    def kept_masks(self, x: Tensor) -> dict[str, Tensor]:
+        """Return which patches are left, (B, h, w) bools, after each layer that drops some."""
+        if self.pooling is None:
+            return {}
+        _, layers = pooled_tokens(self.backbone, self.prepare(x), self.pooling)
+        return {
+            f"layer {i + 1}": left_mask(ids, layers.places, layers.prefix, self.layout.grid)
+            for i, ids in layers.dropped.items()
+        }
 
     @property
     def cam_layer(self) -> nn.Module:
@@ -128,6 +155,8 @@ class Timm(VisionModel):
         Raises:
             UserError: the backbone keeps no grid of places.
         """
+        if self.pooling is not None:
+            return pooled_cam_layer(self.backbone, self.pooling, self.canvas)
         if self.layout.cam_layer is None:
             raise UserError(
                 f"expected a backbone whose features keep their places but got "
@@ -143,6 +172,10 @@ class Timm(VisionModel):
         """Return logits and each layer's attention, (B, heads, N, N)."""
         h, w = self.layout.grid
         maps: list[Tensor] = []
+        if self.pooling is not None:
+            x = self.prepare(x)
+            tokens, _ = pooled_tokens(self.backbone, x, self.pooling, self.canvas, maps)
+            return self.head(self.backbone.forward_head(tokens, pre_logits=True)), maps
         if self.layout.kind == "NLC":
             with explicit_attention(self.backbone, self.num_prefix_tokens + h * w) as maps:
                 logits = self.head(self.features(x))

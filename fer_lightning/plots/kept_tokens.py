@@ -14,9 +14,10 @@ from fer_lightning.plots.tiles import board, place
 CIVIDIS = mpl.colormaps["cividis"]
 HEAD, LINE = 0.34, 0.17  # inches for headings of two lines and for names
 GAP = 0.06  # between tiles, in tiles
-DIM = 0.12  # what is left of the contrast of a dropped patch
+DIM = 0.2  # what is left of the contrast of a dropped patch
+VEIL = np.array([190, 211, 235], np.float32)  # pale blue, unlike any grey of a bright face
 CAPTION = (
-    "Pale patches were dropped: nothing that follows computes them. {last}"
+    "Patches under the blue veil were dropped: nothing that follows computes them. {last}"
     "Stages from left to right; layers count from 1."
 )
 SHARES = (
@@ -57,7 +58,7 @@ def kept_tokens_figure(
     given = {"faces": faces, **stages} | ({} if names is None else {"names": names})
     check_lengths(**given)
     step = 1 + GAP
-    columns = max(6, 1 + len(stages)) * step - GAP
+    columns = max(5, 1 + len(stages)) * step - GAP
     tile = (DOUBLE - 2 * EDGE) / columns  # inches
     head = HEAD / tile
     row_height = 1 + (LINE / tile if names is not None else GAP)
@@ -87,22 +88,21 @@ def kept_tokens_figure(
 
 
 def dimmed(face: NDArray[np.uint8], kept: NDArray[np.bool_]) -> NDArray[np.uint8]:
-    """Fade the patches of a face that were dropped towards white.
+    """Fade the patches of a face that were dropped towards a pale blue.
 
     Args:
         face: (H, W) or (H, W, 3).
         kept: (h, w).
 
     Returns:
-        The same shape with at least 96 rows, so that borders of patches are sharp.
+        (H, W, 3), at least 96 pixels high, so that borders of patches are sharp.
 
     >>> dimmed(np.zeros((96, 96), np.uint8), np.array([[True, False]]))[0, [0, 95]].tolist()
-    [0, 224]
+    [[0, 0, 0], [152, 168, 188]]
     """
+    face = face if face.ndim == 3 else np.repeat(face[..., None], 3, axis=2)
     times = -(-96 // len(face))
     size = (face.shape[1] * times, face.shape[0] * times)
     large = cv2.resize(face, size, interpolation=cv2.INTER_NEAREST).astype(np.float32)
     mask = cv2.resize(kept.astype(np.float32), size, interpolation=cv2.INTER_NEAREST)
-    mask = mask.reshape(mask.shape + (1,) * (large.ndim - 2))
-    pale = 255 - DIM * (255 - large)
-    return np.where(mask > 0, large, pale).astype(np.uint8)
+    return np.where(mask[..., None] > 0, large, VEIL + DIM * (large - VEIL)).astype(np.uint8)

@@ -40,7 +40,7 @@ def run(folder, net, *callbacks, epochs=1, ckpt=None):
         num_sanity_val_steps=0,
     )
     module = Classifier(net)
-    trainer.fit(module, data, ckpt_path=ckpt, weights_only=False)
+    trainer.fit(module, data, ckpt_path=ckpt, weights_only=True)
     return trainer, module, data
 
 

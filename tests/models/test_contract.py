@@ -60,6 +60,12 @@ CASES = {
     "mobilenet": ("timm", {"name": "mobilenetv3_small_100", "image_size": 160}, (5, 5), False),
     "timm-vit_tiny": ("timm", {"name": "vit_tiny_patch16_224"}, (3, 3), True),
     "deit_tiny": ("timm", {"name": "deit_tiny_patch16_224", "in_chans": 3}, (3, 3), True),
+    "deit_tiny-pooled": (
+        "timm",
+        {"name": "deit_tiny_patch16_224", "image_size": 96, "keep_rate": 0.95},
+        (6, 6),
+        True,
+    ),
     "deit-two-prefix-tokens": ("timm", {"name": "deit_tiny_distilled_patch16_224"}, (3, 3), True),
     "vit-mean-beside-cls": ("timm", {"name": "test_vit2"}, (3, 3), True),
     "vit-attention-pool": ("timm", {"name": "test_vit3"}, (3, 3), True),
