@@ -21,6 +21,7 @@ PARTS = (
     "vit_step",
     "csv_reading",
     "study_statistics",
+    "report_rebuild",
 )
 
 

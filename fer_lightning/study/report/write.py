@@ -3,14 +3,15 @@
 import csv
 import io
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.figure import Figure
 
 from fer_lightning.errors import UserError
-from fer_lightning.plots.style import DPI
 from fer_lightning.plots.tsne import tsne_figure
 from fer_lightning.study.collect import Collection, collect
 from fer_lightning.study.report.compose import compose
@@ -87,12 +88,20 @@ def tables(report: Report) -> Iterator[Table]:
 
 
 def settle(report: Report) -> None:
-    """Put all parts of each figure into their place, once and not at each saving."""
+    """Lay out each picture once, and not again at each saving."""
     for section in report.sections:
         for item in section.items:
             if isinstance(item, Picture):
-                item.figure.draw_without_rendering()
-                item.figure.set_layout_engine("none")
+                laid_out(item.figure)
+
+
+def laid_out(figure: Figure) -> Figure:
+    """Put the parts of a figure into their places, where they stay."""
+    engine = figure.get_layout_engine()
+    if engine is not None:
+        engine.execute(figure)
+        figure.set_layout_engine("none")
+    return figure
 
 
 def figures(report: Report) -> Iterator[tuple[str, Figure]]:
@@ -112,15 +121,16 @@ def figures(report: Report) -> Iterator[tuple[str, Figure]]:
 
 
 def save_figure(figure: Figure, path: Path) -> list[Path]:
-    """Save ``<path>.png`` and ``<path>.pdf``."""
+    """Save ``<path>.png`` and ``<path>.pdf``.
+
+    Each is drawn once; ``Figure.savefig`` draws twice, to find a layout that is known here.
+    """
+    laid_out(figure)
+    png, pdf = io.BytesIO(), io.BytesIO()
+    FigureCanvasAgg(figure).print_png(png)
+    FigureCanvasPdf(figure).print_pdf(pdf, metadata=UNDATED)
     written = []
-    kinds: dict[str, Callable[[io.BytesIO], None]] = {
-        "png": lambda buffer: figure.savefig(buffer, format="png", dpi=DPI),
-        "pdf": lambda buffer: figure.savefig(buffer, format="pdf", metadata=UNDATED),
-    }
-    for kind, save in kinds.items():
-        buffer = io.BytesIO()
-        save(buffer)
+    for kind, buffer in (("png", png), ("pdf", pdf)):
         target = path.with_name(f"{path.name}.{kind}")
         with atomic(target, "wb") as file:
             file.write(buffer.getvalue())

@@ -16,7 +16,8 @@ def write_run(root, model="cnn", fraction=1.0, seed=1, images=140, probe=42, **o
     """Write a run whose accuracy grows with the model's lead and the fraction; return its folder.
 
     Options: data, substitutions, twins (test images with a twin in train), epochs, leave_out
-    (names of files), zero (share of zero maps of a ViT), side (pixels of faces and maps).
+    (names of files), zero (share of zero maps of a ViT), side (pixels of faces and maps), looked
+    (images with a map, all of the probe without it).
     """
     rng = np.random.default_rng([seed, int(100 * fraction), sum(map(ord, model))])
     folder = root / f"{model}-{100 * fraction:g}pct-seed{seed}"
@@ -28,8 +29,9 @@ def write_run(root, model="cnn", fraction=1.0, seed=1, images=140, probe=42, **o
     answer = np.where(right, labels, (labels + 1) % 7)
     logits = (2.5 * np.eye(7)[answer] + rng.normal(0, 0.3, (images, 7))).astype(np.float32)
     np.savez_compressed(folder / "predictions.npz", row=rows, label=labels, logits=logits)
-    _arrays(folder, rows[:probe], labels[:probe], rng, other.get("side", 12), model)
-    _focus(folder, rows[:probe], rng, model, other.get("zero", 0.2))
+    looked = rows[: other.get("looked", probe)]
+    _arrays(folder, rows[:probe], labels[:probe], looked, rng, other.get("side", 12), model)
+    _focus(folder, looked, rng, model, other.get("zero", 0.2))
     epochs = other.get("epochs", 4)
     values = np.linspace(1 / 7, share, epochs)
     pd.DataFrame(
@@ -88,7 +90,7 @@ def summary_of(name, model, fraction, seed, logits, labels, other):
     }
 
 
-def _arrays(folder, rows, labels, rng, side, model):
+def _arrays(folder, rows, labels, looked, rng, side, model):
     features = np.eye(7)[labels] * LEADS.get(model, 0.1) * 10 + rng.normal(0, 1, (len(rows), 7))
     np.savez_compressed(
         folder / "features.npz",
@@ -98,8 +100,8 @@ def _arrays(folder, rows, labels, rng, side, model):
         points=features[:, :2].astype(np.float32),
         faces=rng.integers(0, 255, (len(rows), 1, side, side), np.uint8),
     )
-    heat = rng.random((len(rows), side, side)).astype(np.float16)
-    np.savez_compressed(folder / "maps.npz", row=rows, heat=heat)
+    heat = rng.random((len(looked), side, side)).astype(np.float16)
+    np.savez_compressed(folder / "maps.npz", row=looked, heat=heat)
 
 
 def _focus(folder, rows, rng, model, zero):
