@@ -27,5 +27,8 @@ def test_commands_exist(line):
 
 @pytest.mark.parametrize("path", sorted((ROOT / "configs").rglob("*.yaml")), ids=lambda p: p.name)
 def test_configs_open_with_their_command(path):
-    head = path.read_text().split("\n\n")[0]
-    assert f"--config configs/{path.relative_to(ROOT / 'configs')}" in head
+    head = re.match(r"(#.*\n)+", path.read_text())
+    name = path.relative_to(ROOT).as_posix()
+    way = "study" if path.parent.name == "study" else "fit --config"
+    assert head is not None
+    assert f"#   fer-lightning {way} {name}" in head[0] or f"--config {name}" in head[0]
