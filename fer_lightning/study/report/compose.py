@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from fer_lightning.errors import UserError
 from fer_lightning.study.collect import Collection
+from fer_lightning.study.hypotheses import Verdict
 from fer_lightning.study.report.accuracy import accuracy
 from fer_lightning.study.report.calibration import calibration
 from fer_lightning.study.report.confusion import confusion
@@ -17,6 +18,7 @@ from fer_lightning.study.report.learning import learning
 from fer_lightning.study.report.parts import about, percent
 from fer_lightning.study.report.reproduce import reproduce
 from fer_lightning.study.report.summary import summary
+from fer_lightning.study.report.verdicts import judged, verdict_details
 
 Make = Callable[[Collection], Section]
 
@@ -39,30 +41,39 @@ def compose(collection: Collection, faces: bool = True) -> Report:
             "expected at least one finished run to report on but found none"
             f"{f' ({found[:500]})' if found else ''}; let a fit come to its end first"
         )
-    makers: dict[str, Make] = {
-        "Summary": summary,
-        "Data and leakage": data,
-        "Accuracy against training data": accuracy,
-        "Learning curves": learning,
-        "Where the models look": focus,
-        "Grad-CAM of the same faces": lambda runs: gallery(runs, faces),
-        "Features of the test images": lambda runs: embedding(runs, faces),
-        "Confusion": confusion,
-        "Calibration": calibration,
-        "Cost": cost,
-        "How to reproduce": reproduce,
+    verdicts, why = _judged(collection)
+    makers: dict[tuple[str, str], Make] = {
+        ("summary", "Summary"): lambda runs: summary(runs, verdicts, why),
+        ("data", "Data and leakage"): data,
+        ("accuracy", "Accuracy against training data"): accuracy,
+        ("learning", "Learning curves"): learning,
+        ("focus", "Where the models look"): focus,
+        ("gallery", "Grad-CAM of the same faces"): lambda runs: gallery(runs, faces),
+        ("embedding", "Features of the test images"): lambda runs: embedding(runs, faces),
+        ("confusion", "Confusion"): confusion,
+        ("calibration", "Calibration"): calibration,
+        ("cost", "Cost"): cost,
+        ("verdicts", "The verdicts in detail"): lambda _: verdict_details(verdicts),
+        ("reproduce", "How to reproduce"): reproduce,
     }
-    sections = tuple(_made(title, make, collection) for title, make in makers.items())
+    sections = tuple(_made(*names, make, collection) for names, make in makers.items())
     return Report(_title(collection), _subtitle(collection), sections)
 
 
-def _made(title: str, make: Make, collection: Collection) -> Section:
+def _judged(collection: Collection) -> tuple[list[Verdict], str]:
+    """Judge the hypotheses; where that is impossible, say why."""
+    try:
+        return judged(collection), ""
+    except UserError as error:
+        return [], str(error)
+
+
+def _made(name: str, title: str, make: Make, collection: Collection) -> Section:
     """Make a section; a damaged file costs no more than the part that needs it."""
     try:
         return make(collection)
     except UserError as error:
-        words = Text(f"This part is left out: {error}", "note")
-        return Section(title.split()[0].lower(), title, (words,))
+        return Section(name, title, (Text(f"This part is left out: {error}", "note"),))
 
 
 def _title(collection: Collection) -> str:

@@ -1,5 +1,6 @@
 """What a report is made of, whatever it is written as: sections of text, tables and pictures."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -73,6 +74,7 @@ class Points:
         confidence: (N,) from 0 to 1.
         map_rows: (M,) the images that have a map.
         maps: (M, h, w) heat from 0 to 1.
+        quality: how well classes separate, as `fer_lightning.study.neighbours` names it.
     """
 
     name: str
@@ -83,6 +85,7 @@ class Points:
     confidence: NDArray[np.float32]
     map_rows: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
     maps: NDArray[np.float32] = field(default_factory=lambda: np.zeros((0, 6, 6), np.float32))
+    quality: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

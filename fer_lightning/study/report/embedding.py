@@ -5,11 +5,18 @@ from numpy.typing import NDArray
 
 from fer_lightning.study.arrays import Embedding, places, read_embedding, read_maps
 from fer_lightning.study.collect import Collection
+from fer_lightning.study.neighbours import NEIGHBOURS, separation
 from fer_lightning.study.report.content import Item, Points, Scatter, Section, Table, Text
 from fer_lightning.study.report.parts import examples, lacking, number, percent, shown_fraction
 from fer_lightning.study.run import Run
 
-NEIGHBOURS = 5  # as in the runs' own numbers
+COLUMNS = {
+    "knn_features": "kNN accuracy, feature space",
+    "knn_points": "kNN accuracy, t-SNE",
+    "silhouette_features": "silhouette, feature space",
+    "silhouette_points": "silhouette, t-SNE",
+    "trustworthiness": "trustworthiness",
+}
 SIDE = 12  # pixels of a map in the page: finer than any grid that it came from needs
 
 
@@ -21,13 +28,14 @@ def embedding(collection: Collection, faces: bool = True) -> Section:
         [run for model, run in runs.items() if model not in found], "features.npz", ""
     )  # type: ignore[assignment]
     if found:
+        scatter = _scatter(runs, found, faces, percent(shown_fraction(collection)))
         items += [
             Text(
                 "t-SNE keeps neighbours together; distances between clusters and their sizes mean "
                 "nothing. Judge separation by the numbers in feature space."
             ),
-            _scatter(runs, found, faces, percent(shown_fraction(collection))),
-            _quality(runs, found),
+            scatter,
+            _quality(scatter, found),
         ]
         if faces and all(one.faces is None for one in found.values()):
             items.append(Text("These runs kept no faces, so points show none.", "note"))
@@ -74,6 +82,7 @@ def _points(run: Run, one: Embedding) -> Points:
         answers.label[at],
         answers.predicted[at],
         answers.probabilities.max(1)[at].astype(np.float32),
+        quality=separation(one.features, one.label, one.points),
         **heat,  # type: ignore[arg-type]
     )
 
@@ -90,52 +99,22 @@ def shrunk(heat: NDArray[np.float32], side: int = SIDE) -> NDArray[np.float32]:
     return heat.reshape(N, side, H // side, side, W // side).mean((2, 4))
 
 
-def _quality(runs: dict[str, Run], found: dict[str, Embedding]) -> Table:
+def _quality(scatter: Scatter, found: dict[str, Embedding]) -> Table:
     rows = tuple(
         (
-            runs[model].name,
+            points.name,
             len(one.row),
             one.features.shape[1],
-            number(knn_accuracy(one.features, one.label)),
-            number(knn_accuracy(one.points, one.label)),
-            number(float(np.bincount(one.label).max() / len(one.label))),
+            *(number(points.quality.get(name), 3) for name in COLUMNS),
+            number(float(np.bincount(one.label).max() / len(one.label)), 3),
         )
-        for model, one in found.items()
+        for points, one in zip(scatter.models, found.values(), strict=True)
     )
     return Table(
         "embedding",
-        f"How well {NEIGHBOURS} nearest neighbours tell the class.",
-        (
-            "run",
-            "images",
-            "features",
-            "kNN accuracy, feature space",
-            "kNN accuracy, t-SNE",
-            "largest class",
-        ),
+        f"How well the {NEIGHBOURS} nearest neighbours tell the class, and how far classes lie "
+        "apart.",
+        ("run", "images", "features", *COLUMNS.values(), "largest class"),
         rows,
+        ("Trustworthiness: how far neighbours in the plane are neighbours in feature space.",),
     )
-
-
-def knn_accuracy(rows: NDArray[np.float32], classes: NDArray[np.int64]) -> float:
-    """Predict each class from its nearest neighbours, a tie going to the nearest of the tied.
-
-    NaN where there are too few images, or all features are equal.
-
-    >>> rows = np.array([[0.0], [0.1], [0.2], [5.0], [5.1], [5.2]] * 2, np.float32)
-    >>> knn_accuracy(rows, np.array([0, 0, 0, 1, 1, 1] * 2))
-    1.0
-    """
-    N = len(rows)
-    if N <= 2 * NEIGHBOURS or not np.isfinite(rows).all() or (rows == rows[0]).all():
-        return float("nan")
-    x = rows.astype(np.float64)
-    squares = (x**2).sum(1)
-    distance = squares[:, None] + squares - 2 * (x @ x.T)
-    np.fill_diagonal(distance, np.inf)
-    nearest = np.argpartition(distance, NEIGHBOURS, axis=1)[:, :NEIGHBOURS]
-    order = np.take_along_axis(distance, nearest, 1).argsort(1, kind="stable")
-    votes = classes[np.take_along_axis(nearest, order, 1)]  # (N, k), nearest first
-    support = (votes[:, :, None] == votes[:, None, :]).sum(2)
-    winner = votes[np.arange(N), support.argmax(1)]
-    return float((winner == classes).mean())

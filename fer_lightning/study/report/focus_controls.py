@@ -114,7 +114,8 @@ def occlusion_table(collection: Collection) -> list[Item]:
 
 def _means(table: pd.DataFrame, by: list[str], columns: list[str]) -> list[dict[str, Any]]:
     numbers = table[by].join(table[columns].apply(pd.to_numeric, errors="coerce"))
-    return numbers.groupby(by, sort=False).mean().reset_index().to_dict("records")
+    means = numbers.groupby(by, sort=False).mean().reset_index()
+    return [{str(k): v for k, v in row.items()} for row in means.to_dict("records")]
 
 
 def _mean(column: "pd.Series[float]") -> float:

@@ -77,7 +77,8 @@ def _picture(collection: Collection, curves: dict[str, Line]) -> Picture:
 
 def _single(run: Run, data: str, majority: float) -> Picture:
     """Loss and accuracy of training and validation, of one run."""
-    figure = training_curves(run.metrics.to_dict("records"), f"{run.name}: {data}", majority)
+    rows = [{str(k): v for k, v in row.items()} for row in run.metrics.to_dict("records")]
+    figure = training_curves(rows, f"{run.name}: {data}", majority)
     return Picture(
         "training_curves",
         "Loss and accuracy over epochs.",

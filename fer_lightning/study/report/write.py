@@ -16,7 +16,6 @@ from fer_lightning.plots.tsne import tsne_figure
 from fer_lightning.study.collect import Collection, collect
 from fer_lightning.study.report.compose import compose
 from fer_lightning.study.report.content import Picture, Report, Scatter, Table
-from fer_lightning.study.report.embedding import knn_accuracy
 from fer_lightning.study.report.html import render
 from fer_lightning.study.report.markdown import figure_id, markdown
 from fer_lightning.tracking.run_folder import atomic, write_json
@@ -112,12 +111,11 @@ def figures(report: Report) -> Iterator[tuple[str, Figure]]:
                 yield item.id, item.figure
             elif isinstance(item, Scatter):
                 for points in item.models:
-                    quality = {"knn_points": knn_accuracy(points.xy, points.label)}
                     title = f"t-SNE of {points.name}"
-                    yield (
-                        figure_id(item, points),
-                        tsne_figure(points.xy, points.label, item.classes, quality, title),
+                    drawn = tsne_figure(
+                        points.xy, points.label, item.classes, points.quality, title
                     )
+                    yield figure_id(item, points), drawn
 
 
 def save_figure(figure: Figure, path: Path) -> list[Path]:

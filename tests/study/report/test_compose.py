@@ -10,7 +10,7 @@ from fer_lightning.study.report.compose import compose
 from fer_lightning.study.report.content import Picture, Scatter, Table, Text
 
 SECTIONS = ["summary", "data", "accuracy", "learning", "focus", "gallery", "embedding"]
-SECTIONS += ["confusion", "calibration", "cost", "reproduce"]
+SECTIONS += ["confusion", "calibration", "cost", "verdicts", "reproduce"]
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,7 @@
 """What a report says of folders that lack something, and of what a reader must know first."""
 
+from dataclasses import replace
+
 import pytest
 from report_reading import items, table, words
 from report_runs import LOOKING, write_run
@@ -96,3 +98,22 @@ def test_folders_of_an_earlier_version_are_read(tmp_path):
 def test_without_any_run_there_is_no_report():
     with pytest.raises(UserError, match="at least one finished run"):
         compose(Collection(runs=()))
+
+
+def test_hypotheses_that_cannot_be_judged_cost_no_more_than_their_verdicts(tmp_path):
+    for model in ("cnn", "vit"):
+        write_run(tmp_path, model, leave_out=LOOKING)
+    asked = {"hypothesis": "H9", "first": "cnn", "second": "vit"}
+    found = replace(collect([tmp_path]), study={"hypotheses": [asked]})
+    report = compose(found)
+    assert "The hypotheses are not judged: expected a hypothesis but got 'H9'" in words(report)
+    assert table(report, "overview").rows
+
+
+def test_a_damaged_focus_file_leaves_the_lead_judged(tmp_path):
+    for model in ("cnn", "vit"):
+        folder = write_run(tmp_path, model, images=700)
+    (folder / "focus_samples.csv").write_text("row,resolution\n0,native\n0,native\n")
+    found = {row[0]: row for row in table(compose(collect([tmp_path])), "verdicts").rows}
+    assert found["H1a"][2] == "supported"
+    assert found["H2"][2] == "undecided"
