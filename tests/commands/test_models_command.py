@@ -10,6 +10,8 @@ def test_lists_every_model(capsys):
     out = capsys.readouterr().out
     for word in ("cnn", "1,278,631", "vit", "807,431", "swin", "719,077", "timm", "vit.yaml"):
         assert word in out
+    assert "65,209,543" in out  # apvit_112, at its own 112x112x3
+    assert "expected" not in out  # each model fits its own images
     assert "147.6" in out  # MFLOPs of the CNN
 
 
@@ -17,7 +19,8 @@ def test_other_images(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "160")
     assert main(["--image-size", "32", "--in-chans", "3", "--num-classes", "10"]) == 0
     out = capsys.readouterr().out
-    assert "32x32x3, 10 classes" in out
+    assert "32x32x3" in out
+    assert "48x48" not in out
     for word in ("1,205,898", "141,354", "175,258", "Patches vs Pixels", "cifar/vit_tiny.yaml"):
         assert word in out
     assert "divisible" in out  # ViT's patches of 6 pixels do not fit: its row says so
