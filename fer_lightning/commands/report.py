@@ -20,7 +20,24 @@ def main(argv: list[str]) -> int:
         print(f"Missing: {', '.join(collection.missing)}")
     runs = len(collection.runs)
     print(f"{runs} run{'s' if runs != 1 else ''}, {len(written)} files; open {written[0]}")
+    if args.wandb:
+        print(_track(args.wandb, str(collection.study.get("name") or out.resolve().name), written))
     return 0
+
+
+def _track(project: str, name: str, written: list[Path]) -> str:
+    """Show on W&B what was written; nothing of W&B is imported without being asked for."""
+    from fer_lightning.study.run_files import read_csv
+    from fer_lightning.tracking.wandb_report import log_report
+
+    tables = {}
+    for path in written:
+        if path.suffix == ".csv":
+            table = read_csv(path).astype(object)
+            rows = table.where(table.notna(), None).to_numpy().tolist()
+            tables[path.stem] = ([str(column) for column in table.columns], rows)
+    figures = [path for path in written if path.suffix == ".png"]
+    return log_report(project, name, tables, figures, written[0])
 
 
 def parser() -> argparse.ArgumentParser:
@@ -34,6 +51,7 @@ def parser() -> argparse.ArgumentParser:
         "folders", type=Path, nargs="+", help="a study's folder, run folders, or a single run's"
     )
     options.add_argument("--out", type=Path, help="where to write; the folder itself if only one")
+    options.add_argument("--wandb", metavar="PROJECT", help="show it as a run on W&B, too")
     options.add_argument("--no-faces", action="store_true", help="leave out pictures of faces")
     return options
 

@@ -1,0 +1,36 @@
+"""A report as a W&B run, without an account."""
+
+import json
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from fer_lightning.tracking.wandb_report import log_report
+
+
+def test_tables_figures_and_page_are_in_the_offline_run(tmp_path, monkeypatch):
+    monkeypatch.setenv("WANDB_MODE", "offline")
+    page, figure = tmp_path / "report.html", tmp_path / "accuracy.png"
+    page.write_text("<!doctype html><title>A study</title>")
+    Image.fromarray(np.zeros((4, 4), np.uint8)).save(figure)
+    rows = [["cnn", 0.5, None], ["vit", "0.3 ± 0.1", 2]]
+    told = log_report("p", "a study", {"accuracy": (["model", "x", "y"], rows)}, [figure], page)
+    assert told.startswith("W&B offline; to upload it later: wandb sync")
+    media = next(tmp_path.glob("wandb/offline-run-*/files/media"))
+    (table,) = media.rglob("*.table.json")
+    saved = json.loads(table.read_text())
+    assert saved["columns"] == ["model", "x", "y"]
+    assert saved["data"] == rows
+    assert list(media.rglob("accuracy*.png"))
+    assert "A study" in next(media.rglob("*.html")).read_text()
+
+
+def test_a_failure_closes_the_run(tmp_path, monkeypatch):
+    monkeypatch.setenv("WANDB_MODE", "offline")
+    page = tmp_path / "report.html"
+    with pytest.raises(FileNotFoundError):
+        log_report("p", "a study", {}, [], page)
+    import wandb
+
+    assert wandb.run is None
