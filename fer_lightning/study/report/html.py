@@ -16,7 +16,9 @@ from fer_lightning.study.report.html_text import anchor, escape, inline, paragra
 from fer_lightning.study.report.sprites import data_uri
 
 LARGEST = 15_000_000  # bytes: what can still be sent by mail
-RESOLUTIONS = (150, 100, 70)  # pixels per inch; the first with which the page is small enough
+# pixels per inch; the first with which the page is small enough. Figures are laid out for the
+# first: letters are a little wider at others
+RESOLUTIONS = (200, 150, 100, 70)
 SCRIPTS = ("page.js", "tables.js", "scatter.js")
 CSS_INCH = 120  # an inch of a figure on the screen: 8-point letters are 13 pixels high
 

@@ -9,6 +9,7 @@ from fer_lightning.study.report.content import Text
 
 OUTCOMES = {"not supported": "no", "undecided": "open", "supported": "yes"}
 _MARKS = re.compile(r"(\*\*.+?\*\*|`[^`]+`)", re.DOTALL)
+_CODE = re.compile(r"(`[^`]+`)")
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
@@ -24,15 +25,15 @@ def escape(text: object) -> str:
 def inline(text: str) -> str:
     """Write plain words with their two marks.
 
-    >>> inline("**bold** <i> `code **x**`")
-    '<strong>bold</strong> &lt;i&gt; <code>code **x**</code>'
+    >>> inline("**bold `x`** <i> `code **x**`")
+    '<strong>bold <code>x</code></strong> &lt;i&gt; <code>code **x**</code>'
     """
     return "".join(_mark(part) for part in _MARKS.split(text))
 
 
 def _mark(part: str) -> str:
     if len(part) > 4 and part.startswith("**") and part.endswith("**"):
-        return f"<strong>{escape(part[2:-2])}</strong>"
+        return f"<strong>{''.join(_mark(p) for p in _CODE.split(part[2:-2]))}</strong>"
     if len(part) > 2 and part.startswith("`") and part.endswith("`"):
         return f"<code>{escape(part[1:-1])}</code>"
     return escape(part)
