@@ -1,4 +1,4 @@
-"""The numbers the paper prints, as data: source 000, "The Inductive Bias Gap".
+"""The numbers the paper prints, as data: "The Inductive Bias Gap".
 
 It prints no absolute accuracy, no LSI value and no transfer experiment, so gaps, gains and the LFR
 table are all there is to compare with.
@@ -6,7 +6,7 @@ table are all there is to compare with.
 
 from typing import NamedTuple
 
-SOURCE = "source 000 (The Inductive Bias Gap), means of 3 repeats, FER-2013"
+SOURCE = "The Inductive Bias Gap, means of 3 repeats, FER-2013"
 GAPS = {0.3: 9.2, 0.6: 16.5, 1.0: 19.2}  # points by which the CNN leads the ViT, by fraction
 GAINS = {"cnn": 18.4, "vit": 8.4}  # points from 30 to 100 % of the data
 KEY_RATIO = 2.15  # LFR of KEY, CNN over ViT, as its text says; its table gives 2.144
