@@ -137,7 +137,10 @@ def test_gradient_clipping_and_recipe_options(fit):
     assert read("runs/vit-seed42/summary.json")["images"]["train"] == 70
 
 
-@pytest.mark.parametrize("config", ["cnn", "vit", "swin", "timm", "apvit"])
+@pytest.mark.parametrize(
+    "config",
+    ["cnn", "vit", *(pytest.param(c, marks=pytest.mark.slow) for c in ("swin", "timm", "apvit"))],
+)
 def test_shipped_configs_train(fit, config):
     code, out, err = fit("--trainer.limit_train_batches=1", "--trainer.max_epochs=1", config=config)
     assert code == 0, err

@@ -44,6 +44,7 @@ def results(folder):
     return metrics, {name: value.tolist() for name, value in saved.items()}
 
 
+@pytest.mark.slow  # two whole runs
 def test_a_resumed_run_with_both_ends_like_an_undisturbed_one(fit, monkeypatch):
     assert fit("--run_name=whole", *BOTH)[0] == 0
 
