@@ -19,7 +19,7 @@ COMMAND = [
     *("--model.net=vit", "--model.net.dim=16", "--model.net.depth=1", "--model.net.heads=2"),
     *("--model.net.dropout=0.1", "--model.schedule=cosine", "--wandb.mode=disabled"),
     *("--data.source=drawn", "--data.drawn.size=1050", "--trainer.max_epochs=8"),
-    *("--trainer.enable_progress_bar=false", "--early_stopping.patience=3"),
+    *("--trainer.enable_progress_bar=false", "--early_stopping.patience=3", "--report=false"),
 ]
 
 
