@@ -169,7 +169,11 @@ def _distribution(
                     for f in have
                 ]
                 lfr[f"{model} {resolution}"] = np.concatenate(stacked)
-    medians = ", ".join(f"{name}: {np.nanmedian(values[:, 4]):.2f}" for name, values in lfr.items())
+    key = {name: values[~np.isnan(values[:, 4]), 4] for name, values in lfr.items()}
+    medians = ", ".join(
+        f"{name}: {np.median(values):.2f}" if len(values) else f"{name}: only zero maps"
+        for name, values in key.items()
+    )
     title = f"LFR of single images at {percent(fraction)}: {about(collection)}"
     return Picture(
         "focus_distribution",
