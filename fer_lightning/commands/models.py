@@ -3,8 +3,9 @@
 import argparse
 
 import torch
-from rich.console import Console
+from rich.console import Console, Group
 from rich.table import Table
+from rich.text import Text
 
 from fer_lightning.errors import UserError
 from fer_lightning.models import ENTRIES, build
@@ -20,44 +21,47 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--num-classes", type=int, help=f"number of classes {own}")
     args = parser.parse_args(argv)
     console = Console()
-    console.print(model_table(args.num_classes, args.in_chans, args.image_size))
+    console.print(model_list(args.num_classes, args.in_chans, args.image_size))
+    console.print("MFLOPs of one image, two per multiply-add")
     console.print("train one: fer-lightning fit --config configs/vit.yaml")
     return 0
 
 
-def model_table(
+def model_list(
     num_classes: int | None = None, in_chans: int | None = None, image_size: int | None = None
-) -> Table:
-    """Return one row a model: name, images, parameters, MFLOPs, source, config.
+) -> Group:
+    """Return the models of each source below its name; those that cannot take such images say so.
 
-    A model that cannot take such images says so in its row.
-
-    >>> model_table().row_count == len(ENTRIES)
+    >>> len(model_list().renderables) == 2 * len({entry.source for entry in ENTRIES.values()})
     True
     """
     given = {"num_classes": num_classes, "in_chans": in_chans, "image_size": image_size}
     given = {name: value for name, value in given.items() if value is not None}
-    table = Table(caption="MFLOPs of one image, two per multiply-add")
-    for column in ("model", "images", "classes", "parameters", "MFLOPs"):
-        side = "left" if column in ("model", "images") else "right"
-        table.add_column(column, justify=side, no_wrap=True)  # type: ignore[arg-type]
-    for column in ("source", "config"):
-        table.add_column(column)
+    tables: dict[str, Table] = {}
     for name, entry in ENTRIES.items():
+        table = tables.setdefault(entry.source, _empty(header=not tables))
         try:
-            with torch.device("meta"):  # nothing is drawn and nothing computed
-                model = build(name, **given)
-                cost = [f"{count_parameters(model):,}", f"{count_flops(model) / 1e6:,.1f}"]
+            table.add_row(name, *_facts(name, given), entry.config)
         except UserError as error:
-            table.add_row(name, "-", "-", "-", "-", str(error), f"configs/{entry.config}")
-            continue
-        size, chans = model.init_args["image_size"], model.init_args["in_chans"]
-        table.add_row(
-            name,
-            f"{size}x{size}x{chans}",
-            str(model.init_args["num_classes"]),
-            *cost,
-            entry.source,
-            f"configs/{entry.config}",
-        )
+            table.add_row(name, *"----", f"{entry.config}: {error}")
+    pairs = ((Text(f"\n{source}", style="bold"), table) for source, table in tables.items())
+    return Group(*(part for pair in pairs for part in pair))
+
+
+def _empty(header: bool) -> Table:
+    """Return a table without rows; all of them are alike and fit into 80 characters."""
+    table = Table(box=None, show_header=header, padding=(0, 1, 0, 0))
+    table.add_column("model", width=12, no_wrap=True)
+    for column, width in (("images", 9), ("classes", 7), ("parameters", 10), ("MFLOPs", 8)):
+        table.add_column(column, width=width, justify="right")
+    table.add_column("in configs/", overflow="fold")
     return table
+
+
+def _facts(name: str, given: dict[str, int]) -> list[str]:
+    """Return images, classes, parameters and MFLOPs of a model; nothing is drawn or computed."""
+    with torch.device("meta"):
+        model = build(name, **given)
+        cost = [f"{count_parameters(model):,}", f"{count_flops(model) / 1e6:,.1f}"]
+    size, chans = model.init_args["image_size"], model.init_args["in_chans"]
+    return [f"{size}x{size}x{chans}", str(model.init_args["num_classes"]), *cost]
