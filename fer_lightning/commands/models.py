@@ -36,12 +36,12 @@ def model_list(
     True
     """
     given = {"num_classes": num_classes, "in_chans": in_chans, "image_size": image_size}
-    given = {name: value for name, value in given.items() if value is not None}
+    sizes = {name: value for name, value in given.items() if value is not None}
     tables: dict[str, Table] = {}
     for name, entry in ENTRIES.items():
         table = tables.setdefault(entry.source, _empty(header=not tables))
         try:
-            table.add_row(name, *_facts(name, given), entry.config)
+            table.add_row(name, *_facts(name, sizes), entry.config)
         except UserError as error:
             table.add_row(name, *"----", f"{entry.config}: {error}")
     pairs = ((Text(f"\n{source}", style="bold"), table) for source, table in tables.items())
@@ -58,10 +58,10 @@ def _empty(header: bool) -> Table:
     return table
 
 
-def _facts(name: str, given: dict[str, int]) -> list[str]:
+def _facts(name: str, sizes: dict[str, int]) -> list[str]:
     """Return images, classes, parameters and MFLOPs of a model; nothing is drawn or computed."""
     with torch.device("meta"):
-        model = build(name, **given)
+        model = build(name, **sizes)
         cost = [f"{count_parameters(model):,}", f"{count_flops(model) / 1e6:,.1f}"]
     size, chans = model.init_args["image_size"], model.init_args["in_chans"]
     return [f"{size}x{size}x{chans}", str(model.init_args["num_classes"]), *cost]

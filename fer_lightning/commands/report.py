@@ -21,11 +21,11 @@ def main(argv: list[str]) -> int:
     runs = len(collection.runs)
     print(f"{runs} run{'s' if runs != 1 else ''}, {len(written)} files; open {written[0]}")
     if args.wandb:
-        print(_track(args.wandb, str(collection.study.get("name") or out.resolve().name), written))
+        print(track(args.wandb, str(collection.study.get("name") or out.resolve().name), written))
     return 0
 
 
-def _track(project: str, name: str, written: list[Path]) -> str:
+def track(project: str, name: str, written: list[Path]) -> str:
     """Show on W&B what was written; nothing of W&B is imported without being asked for."""
     from fer_lightning.study.run_files import read_csv
     from fer_lightning.tracking.wandb_report import log_report

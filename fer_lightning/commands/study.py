@@ -7,6 +7,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from fer_lightning.commands.report import track
 from fer_lightning.commands.resolve import resolve
 from fer_lightning.commands.study_data import fingerprint_of, identify
 from fer_lightning.commands.study_look import dry_run
@@ -53,6 +54,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="CELL=FOLDER",
         help="with --export: where a cell's focus.csv lies, if not in its run folder",
     )
+    options.add_argument("--wandb", metavar="PROJECT", help="show the report as a run on W&B, too")
     options.add_argument("--sweep-file", type=Path, help="write the cells as a W&B sweep there")
     options.add_argument("--ray", action="store_true", help="train in parallel with Ray")
     options.add_argument("--ray-address", help="of a Ray cluster, which then is used")
@@ -122,16 +124,21 @@ def _train(
     except Stopped:
         _say(console, f"Stopped; the same command goes on where {out} ends.")
         return INTERRUPTED
-    return _finish(jobs, out, outcomes, console)
+    return _finish(jobs, out, outcomes, args.wandb, console)
 
 
-def _finish(jobs: list[Job], out: Path, outcomes: dict[str, Outcome], console: Console) -> int:
+def _finish(
+    jobs: list[Job], out: Path, outcomes: dict[str, Outcome], project: str | None, console: Console
+) -> int:
     """Write table and report, and say what is missing and why."""
     found = collect([out])
     if found.runs:
         files = save_table(found.table, out / "runs")
-        _say(console, f"{len(found.runs)} runs in {', '.join(map(str, files))}")
-        _say(console, f"Report: {write_report(found, out)[0]}")
+        _say(console, f"Table of runs ({len(found.runs)}): {', '.join(map(str, files))}")
+        written = write_report(found, out)
+        _say(console, f"Report: {written[0]}")
+        if project is not None:
+            _say(console, track(project, str(found.study["name"]), written))
     bad = [job for job in jobs if not job.done]
     for job in bad:
         stopped = outcomes.get(job.cell.name) == "stopped"

@@ -11,6 +11,7 @@ import yaml
 
 from fer_lightning.commands.resolve import resolve
 from fer_lightning.commands.study_data import identify
+from fer_lightning.data.labels import FER_CLASSES
 from fer_lightning.study.cells import make_cells
 from fer_lightning.study.folders import runs_below
 from fer_lightning.study.plan import read_study
@@ -66,6 +67,7 @@ def finished(study, tmp_path):
     facts = {"fingerprint": FINGERPRINT, "processes": 1, "fraction": 0.5, "seed": 1}
     measured = {"acc": 0.5, "macro_f1": 0.4}
     summary = facts | {"model": "vit", "best_epoch": 0, "epochs": 2, "seconds": 3.0}
+    summary["classes"] = list(FER_CLASSES)
     text = json.dumps(summary | {"val": measured, "test": measured})
     (folder / "summary.json").write_text(text)
     (folder / "run.json").write_text(json.dumps(facts))
@@ -106,6 +108,18 @@ def test_export_of_what_is_done(study, finished, tmp_path):
     _, out, _ = study("--results", "docs", "--dry-run", "--only", "fraction=0.5")
     assert "1 of 2 cells are done" in out
     assert (tmp_path / "docs/vit-50pct-seed1/cell.json").is_file()
+
+
+def test_a_finished_study_is_a_run_on_wandb(study, finished, monkeypatch):
+    monkeypatch.setenv("WANDB_MODE", "offline")
+    only = ("--only", "model=vit,fraction=0.5")
+    code, out, _ = study("--results", "done", *only, "--wandb", "faces")
+    assert code == 0
+    assert "W&B offline; to upload it later: wandb sync runs/tiny/wandb/offline-run-*" in out
+    media = next(Path("runs/tiny/wandb").glob("offline-run-*/files/media"))
+    shown = {path.name.split("_")[0] for path in (media / "table" / "tables").glob("*.table.json")}
+    assert {path.stem.split("_")[0] for path in Path("runs/tiny/tables").glob("*.csv")} == shown
+    assert "tiny" in next(media.rglob("report*.html")).read_text()
 
 
 def test_the_same_matrix_as_a_sweep(study, tmp_path):
