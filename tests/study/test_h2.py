@@ -150,4 +150,4 @@ def test_maps_at_the_limits_are_told():
     lfr = {key: values.copy() for key, values in CNN.lfr.items()}
     lfr["matched", "key"][:3] = [0.0, 1e8, 0.0]
     verdict = judge(replace(CNN, lfr=lfr), VIT)
-    assert verdict.caveats[-1].startswith("3 maps without heat inside or outside KEY")
+    assert verdict.caveats[-1].endswith("outside KEY weigh most in log LFR: 3.")

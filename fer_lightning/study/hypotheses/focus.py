@@ -118,7 +118,7 @@ def _at_fraction(
         )
     )
     if limits:
-        told.append(f"{limits} maps without heat inside or outside KEY weigh most in log LFR.")
+        told.append(f"Maps without heat inside or outside KEY weigh most in log LFR: {limits}.")
     return Verdict("H2", statement, outcome, reason, rule, rows, told, missing)
 
 

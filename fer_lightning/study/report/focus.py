@@ -12,7 +12,7 @@ from fer_lightning.study.evidence_of_runs import focus_of
 from fer_lightning.study.report.content import Cell, Item, Picture, Section, Table, Text
 from fer_lightning.study.report.focus_controls import null_table, occlusion_table
 from fer_lightning.study.report.focus_epochs import over_epochs
-from fer_lightning.study.report.focus_numbers import REGIONS, Summed, effect, summed
+from fer_lightning.study.report.focus_numbers import HEADS, REGIONS, Summed, effect, summed
 from fer_lightning.study.report.parts import about, lacking, number, pair_of, percent, told
 
 REMEDY = "`fer-lightning focus --checkpoint RUN/checkpoints/best.ckpt` measures it."
@@ -208,6 +208,6 @@ def _numbers(found: Sequence[Focus], models: Sequence[str], fractions: Sequence[
     return Table(
         "focus_numbers",
         "LFR of every model, fraction, resolution and region; means over seeds.",
-        ("model", "training data", "seeds", "resolution", "region", *Summed._fields),
+        ("model", "training data", "seeds", "resolution", "region", *HEADS),
         tuple(rows),
     )

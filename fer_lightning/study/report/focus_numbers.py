@@ -28,6 +28,20 @@ class Summed(NamedTuple):
     share_zeros_in: float
 
 
+HEADS = (  # of `Summed` in a table
+    "images",
+    "zero maps",
+    "mean",
+    "SD",
+    "median",
+    "mean log LFR",
+    "share ≥ 1",
+    "mean, zero maps as 0",
+    "median, zero maps as 0",
+    "share ≥ 1, zero maps as 0",
+)
+
+
 def summed(values: Sequence[Floats]) -> Summed:
     """Sum up the values of each seed, then average over seeds.
 

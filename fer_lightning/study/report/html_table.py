@@ -7,7 +7,7 @@ import numpy as np
 from fer_lightning.errors import UserError
 from fer_lightning.study.report.content import Cell, Table
 from fer_lightning.study.report.html_models import mentioned, model_columns
-from fer_lightning.study.report.html_text import escape, inline
+from fer_lightning.study.report.html_text import escape, inline, together
 from fer_lightning.study.report.numbers import GAP, is_numeric, shown, value_of
 
 WIDE = 8  # columns: more are printed in smaller letters
@@ -43,7 +43,7 @@ def table_html(table: Table, anchor: str, number: int, models: Sequence[str] = (
     texts = list(zip(*map(shown, columns), strict=True))
     naming = model_columns(table)
     head = "".join(
-        f'<th scope="col" class="{kind}">{escape(name)}</th>'
+        f'<th scope="col" class="{kind}">{together(name)}</th>'
         for name, kind in zip(table.columns, kinds, strict=True)
     )
     body = "\n".join(

@@ -10,6 +10,7 @@ from fer_lightning.study.report.content import Text
 OUTCOMES = {"not supported": "no", "undecided": "open", "supported": "yes"}
 _MARKS = re.compile(r"(\*\*.+?\*\*|`[^`]+`)", re.DOTALL)
 _CODE = re.compile(r"(`[^`]+`)")
+_UNITS = re.compile(r"(?<=\d) (?=%)|(?<=[≥≤]) (?=\d)")  # blanks that no line may end at
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
@@ -36,7 +37,16 @@ def _mark(part: str) -> str:
         return f"<strong>{''.join(_mark(p) for p in _CODE.split(part[2:-2]))}</strong>"
     if len(part) > 2 and part.startswith("`") and part.endswith("`"):
         return f"<code>{escape(part[1:-1])}</code>"
-    return escape(part)
+    return together(part)
+
+
+def together(text: str) -> str:
+    r"""Escape words, a number and its sign staying on one line.
+
+    >>> together("at 30 % of <all>, LFR ≥ 1")
+    'at 30\xa0% of &lt;all&gt;, LFR ≥\xa01'
+    """
+    return _UNITS.sub("\N{NO-BREAK SPACE}", escape(text))
 
 
 def anchor(name: str, taken: set[str]) -> str:

@@ -43,11 +43,13 @@ def shown(column: Sequence[Cell]) -> list[str]:
 
     >>> shown([0.73456, 0.1]), shown([30.0, 60.0]), shown([1278631, 12])
     (['0.735', '0.100'], ['30', '60'], ['1,278,631', '12'])
+    >>> shown([0.9999, 0.5]), shown([0.9999, 12.34])
+    (['0.9999', '0.5000'], ['1.00', '12.34'])
     """
     floats = [x for x in column if isinstance(x, float) and math.isfinite(x)]
     largest = max(map(abs, floats), default=0.0)
     most = 3 if largest < 10 else 2 if largest < 100 else 1 if largest < 1000 else 0
-    if any(round(x, most) == 1 != x for x in floats):
+    if largest <= 1 and any(round(x, most) == 1 != x for x in floats):
         most = 5
     decimals = min(most, max(map(_decimals, floats), default=0))
     return [_written(cell, decimals) for cell in column]
