@@ -6,6 +6,7 @@ Stage = Literal["train", "val", "test"]
 
 LOSS = "loss"
 ACC = "acc"
+BEST_ACC = "best_acc"  # val/acc of the best epoch, once it is known
 MACRO_F1 = "macro_f1"
 NLL = "nll"
 ECE = "ece"

@@ -45,6 +45,7 @@ class EmbeddingCallback(Look):
         scene.log({(keys.EMBEDDING, name): value for name, value in quality.items()})
         labels, title = probe.labels.numpy(), scene.title("t-SNE")
         scene.save(tsne_figure(points.numpy(), labels, scene.data.classes, quality, title), "tsne")
+        scene.show_features(features, probe)
         if scene.stage == "test":
             with scene.writing(scene.folder / "features.npz", "wb") as file:
                 np.savez_compressed(

@@ -23,7 +23,7 @@ from fer_lightning.keys import Stage, key
 from fer_lightning.lit.module import Classifier
 from fer_lightning.models import name_of
 from fer_lightning.tracking.run_folder import atomic
-from fer_lightning.tracking.wandb import WandbTracker
+from fer_lightning.tracking.tracker import FeatureTracker, Tracker
 
 DPI = 200  # of saved pictures: a double-column figure prints sharply
 
@@ -82,7 +82,7 @@ class Scene:
             self.module.log(key(self.stage, *names), value, rank_zero_only=True)
 
     def save(self, figure: Figure, kind: str) -> Path:
-        """Save a picture as ``<kind>/<name>.png`` in the run folder and on W&B."""
+        """Save a picture as ``<kind>/<name>.png`` in the run folder and on the trackers."""
         path = self.folder / kind / f"{self.name}.png"
         picture = io.BytesIO()
         figure.savefig(picture, dpi=DPI, format="png")
@@ -92,15 +92,23 @@ class Scene:
             tracker.log_picture(key(self.stage, kind), path, self.epoch)
         return path
 
+    def show_features(self, features: Tensor, probe: Probe) -> None:
+        """Show where the probe images lie in feature space, on trackers that can."""
+        labels = [self.data.classes[label] for label in probe.labels.tolist()]
+        for tracker in self.trainer.loggers:
+            if isinstance(tracker, FeatureTracker):
+                name = key(self.stage, "features")
+                tracker.log_features(name, features.numpy(), labels, probe.faces)
+
     def writing(self, path: Path, mode: str = "w") -> Any:
         """Open a file of the run folder that appears when it is complete."""
         path.parent.mkdir(parents=True, exist_ok=True)
         return atomic(path, mode)
 
     @property
-    def trackers(self) -> list[WandbTracker]:
-        """The W&B loggers of the run."""
-        return [logger for logger in self.trainer.loggers if isinstance(logger, WandbTracker)]
+    def trackers(self) -> list[Tracker]:
+        """The loggers of the run that show pictures and tables."""
+        return [logger for logger in self.trainer.loggers if isinstance(logger, Tracker)]
 
 
 class Look(L.Callback):

@@ -19,6 +19,7 @@ from fer_lightning.models.latency import measure_cost
 from fer_lightning.tracking.metrics_csv import MetricsCSV
 from fer_lightning.tracking.provenance import code_version, hardware, substitutions, versions
 from fer_lightning.tracking.run_folder import RunFolder, atomic, write_json
+from fer_lightning.tracking.tensorboard import TensorBoardTracker
 from fer_lightning.tracking.wandb import WandbTracker
 
 
@@ -101,6 +102,9 @@ class Recorder(L.Callback):
     def on_train_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Forget epochs that were logged but are not in the checkpoint."""
         self.metrics.cut_back(self.epochs)
+        for logger in trainer.loggers:
+            if isinstance(logger, TensorBoardTracker):
+                logger.cut_back(self.epochs)
 
     def on_train_epoch_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Start the epoch's clock."""

@@ -32,6 +32,7 @@ from fer_lightning.tracking.metrics_csv import MetricsCSV
 from fer_lightning.tracking.rank import is_rank_zero
 from fer_lightning.tracking.run_folder import RunFolder, atomic, new_run_folder, unfinished_run
 from fer_lightning.tracking.summary import summary_table
+from fer_lightning.tracking.tensorboard import MISSING, TensorBoardTracker, is_installed
 from fer_lightning.tracking.wandb import Wandb, WandbTracker
 
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -65,6 +66,9 @@ class TrainingCLI(LightningCLI):
         )
         parser.add_argument(
             "--report", type=bool, default=True, help="Write report.html after fit and test."
+        )
+        parser.add_argument(
+            "--tensorboard", type=bool, default=True, help="Write event files for TensorBoard."
         )
         for name in LINKED:
             target = f"model.net.init_args.{name}"
@@ -148,12 +152,18 @@ class TrainingCLI(LightningCLI):
         self.wandb = WandbTracker(
             self._get(self.config_init, "wandb"), self.folder, run["wandb_id"]
         )
+        wanted = self.settings.tensorboard and is_installed()
+        self.tensorboard = TensorBoardTracker(self.folder) if wanted else None
         self.recorder = Recorder(
             self.folder, metrics, run, yaml.safe_load(self.config_text), self.wandb
         )
         try:
             return super().instantiate_trainer(
-                logger=[metrics, self.wandb, *_listed(trainer.logger)],
+                logger=[
+                    *(metrics, self.wandb),
+                    *([self.tensorboard] if self.tensorboard else []),
+                    *_listed(trainer.logger),
+                ],
                 callbacks=[
                     EpochSeed(self.settings.seed_everything),
                     self.recorder,
@@ -199,6 +209,8 @@ class TrainingCLI(LightningCLI):
             ) from error
         finally:
             self.wandb.finish(code)
+            if self.tensorboard:
+                self.tensorboard.finish()
 
     def fit(self, **kwargs: Any) -> None:
         """Train, from the last checkpoint where a run goes on, then test the best one.
@@ -251,6 +263,8 @@ class TrainingCLI(LightningCLI):
             f"Data: {self.datamodule.describe()}\n"
             f"Run folder: {self.folder.path}\n{self.wandb.how_to_sync()}"
         )
+        if self.settings.tensorboard and not self.tensorboard:
+            self._say(MISSING)
         for report in self.model.loaded or []:
             self._say(tell(report))
 
@@ -259,6 +273,8 @@ class TrainingCLI(LightningCLI):
         """Write the summary, last, and show it."""
         summary = self.recorder.finish(self.trainer, self.model, measured)
         self.wandb.summarise(summary)
+        if self.tensorboard:
+            self.tensorboard.summarise(summary)
         self._show(summary)
 
     @rank_zero_only

@@ -54,6 +54,11 @@ class RunFolder:
         return self.path / "checkpoints"
 
     @property
+    def tensorboard(self) -> Path:
+        """Folder of TensorBoard's event files."""
+        return self.path / "tensorboard"
+
+    @property
     def last_checkpoint(self) -> Path:
         """State after the last complete epoch."""
         return self.checkpoints / "last.ckpt"

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from fer_lightning.commands.training_cli import INTERRUPTED, TERMINATED
 
@@ -61,6 +62,13 @@ def results(folder):
     return metrics, summary["test"], np.load(run / "predictions.npz")["logits"].tolist()
 
 
+def steps(folder):
+    """Epochs of the validation accuracy as TensorBoard shows them."""
+    events = EventAccumulator(str(folder / "runs/vit-seed42/tensorboard"))
+    events.Reload()
+    return [point.step for point in events.Scalars("val/acc")]
+
+
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory):
     folder = tmp_path_factory.mktemp("undisturbed")
@@ -85,3 +93,4 @@ def test_stopped_and_resumed_equals_undisturbed(undisturbed, tmp_path, how, code
     assert process.returncode == 0, out
     assert [p.name for p in Path(tmp_path, "runs").iterdir()] == ["vit-seed42"]
     assert results(tmp_path) == undisturbed
+    assert steps(tmp_path) == list(range(len(undisturbed[0])))
