@@ -21,6 +21,7 @@ COMMANDS = {
     "explain": ("fer_lightning.commands.explain", "where a checkpoint looks in any pictures"),
     "study": ("fer_lightning.commands.study", "train and compare models x fractions x seeds"),
     "report": ("fer_lightning.commands.report", "one page, tables and figures of finished runs"),
+    "dashboard": ("fer_lightning.commands.dashboard", "runs in TensorBoard, also while they train"),
     "models": ("fer_lightning.commands.models", "list the models with parameters and cost"),
     "faces": ("fer_lightning.commands.faces", "save a sheet of drawn faces as a picture"),
 }

@@ -18,6 +18,7 @@ ALLOWED = {
     "controls": {"controls", "attribution", "metrics", "models", "data.regions"},
     "plots": {"plots"},
     "tracking": {"tracking"},
+    "dashboard": {"dashboard", "tracking"},
     "callbacks": {"callbacks", "data", "models", "lit", "attribution", "metrics", "controls"}
     | {"plots", "tracking"},
     "study": {"study", "metrics", "plots", "tracking"},

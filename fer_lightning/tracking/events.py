@@ -9,7 +9,13 @@ from typing import Any
 from PIL import Image
 from tensorboard.compat.proto.event_pb2 import Event, SessionLog
 from tensorboard.compat.proto.summary_pb2 import Summary
-from torch.utils.tensorboard.summary import hparams
+from tensorboard.plugins.hparams import api_pb2 as api
+from tensorboard.plugins.hparams import metadata
+from tensorboard.plugins.hparams.plugin_data_pb2 import (
+    HParamsPluginData,
+    SessionEndInfo,
+    SessionStartInfo,
+)
 
 from fer_lightning import keys
 from fer_lightning.keys import key
@@ -17,7 +23,7 @@ from fer_lightning.tracking.hyperparameters import Value
 
 SHOWN = 1000  # pixels: larger pictures are halved; the run folder has them as they were drawn
 QUALITY = 85  # of JPEG: an eighth of the bytes, no difference to the eye
-COMPARED = (key("val", keys.ACC), key("val", keys.BEST_ACC), key("test", keys.ACC))
+COMPARED = (key("val", keys.BEST_ACC), key("test", keys.ACC), key("val", keys.ACC))
 
 
 def picture_summary(name: str, path: Path) -> Summary:
@@ -38,7 +44,43 @@ def picture_summary(name: str, path: Path) -> Summary:
 
 def options_summaries(options: Mapping[str, Value]) -> tuple[Summary, Summary, Summary]:
     """Return what the HParams page reads: its columns, this run's values, and that it ended."""
-    return hparams(dict(options), dict.fromkeys(COMPARED, 0.0))
+    columns = api.Experiment(
+        hparam_infos=[api.HParamInfo(name=k, type=_kind(v)) for k, v in options.items()],
+        metric_infos=[api.MetricInfo(name=api.MetricName(tag=name)) for name in COMPARED],
+    )
+    values = SessionStartInfo()
+    for name, value in options.items():
+        setattr(values.hparams[name], _FIELDS[_kind(value)], value)
+    ended = SessionEndInfo(status=api.STATUS_SUCCESS)
+    return (
+        _compared(metadata.EXPERIMENT_TAG, experiment=columns),
+        _compared(metadata.SESSION_START_INFO_TAG, session_start_info=values),
+        _compared(metadata.SESSION_END_INFO_TAG, session_end_info=ended),
+    )
+
+
+_FIELDS = {
+    api.DATA_TYPE_BOOL: "bool_value",
+    api.DATA_TYPE_FLOAT64: "number_value",
+    api.DATA_TYPE_STRING: "string_value",
+}
+
+
+def _kind(value: Value) -> int:
+    if isinstance(value, bool):
+        return api.DATA_TYPE_BOOL
+    return api.DATA_TYPE_STRING if isinstance(value, str) else api.DATA_TYPE_FLOAT64
+
+
+def _compared(tag: str, **content: Any) -> Summary:
+    about = metadata.create_summary_metadata(HParamsPluginData(**content))
+    return Summary(value=[Summary.Value(tag=tag, metadata=about, tensor=metadata.NULL_TENSOR)])
+
+
+def scalar_event(name: str, value: float, epoch: int, when: float) -> Event:
+    """Return one point of a curve; `when` in seconds since 1970."""
+    point = Summary.Value(tag=name, simple_value=value)
+    return Event(step=epoch, wall_time=when, summary=Summary(value=[point]))
 
 
 def restart_event(epoch: int) -> Event:
@@ -46,16 +88,14 @@ def restart_event(epoch: int) -> Event:
     return Event(step=epoch, session_log=SessionLog(status=SessionLog.START))
 
 
-def final_scalars(summary: Mapping[str, Any]) -> dict[str, tuple[float, int]]:
-    """Name and epoch of the numbers that only a finished run has.
+def best_accuracy(summary: Mapping[str, Any]) -> tuple[float, int] | None:
+    """Validation accuracy and epoch of the best checkpoint, None where nothing was trained.
 
-    >>> final_scalars({"val": {"acc": 0.5, "epoch": 3}, "best_epoch": 3})
-    {'val/best_acc': (0.5, 3)}
+    >>> best_accuracy({"val": {"acc": 0.5, "epoch": 3}})
+    (0.5, 3)
     """
     best = summary.get("val") or {}
-    if "epoch" not in best:  # a checkpoint that was measured again
-        return {}
-    return {key("val", keys.BEST_ACC): (float(best[keys.ACC]), int(best["epoch"]))}
+    return (float(best[keys.ACC]), int(best[keys.EPOCH])) if keys.EPOCH in best else None
 
 
 def as_markdown(columns: list[str], rows: list[list[Any]]) -> str:

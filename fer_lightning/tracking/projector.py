@@ -36,9 +36,8 @@ def write_projector(
     """
     stem = name.replace("/", "_")
     count = min(len(features), MOST**2)
-    with atomic(folder / f"{stem}.tsv") as file:
-        finite = np.nan_to_num(features[:count].astype(np.float64))
-        file.writelines("\t".join(map("{:.5g}".format, row)) + "\n" for row in finite.tolist())
+    with atomic(folder / f"{stem}.tensor", "wb") as file:
+        file.write(_tensor(np.nan_to_num(features[:count].astype(np.float32))))
     with atomic(folder / f"{stem}_labels.tsv") as file:
         rows = (f"{label}\t{place}\n" for place, label in enumerate(labels[:count]))
         file.writelines(["label\timage\n", *rows])
@@ -46,7 +45,7 @@ def write_projector(
     with atomic(folder / f"{stem}.png", "wb") as file:
         sprite.save(file, "PNG")
     with atomic(folder / f"{stem}{PART}") as file:
-        file.write(_entry(stem, *size))
+        file.write(_entry(stem, (count, features.shape[1]), size))
     with atomic(folder / CONFIG) as file:  # last: it names files that are there
         file.writelines(part.read_text() for part in sorted(folder.glob(f"*{PART}")))
 
@@ -72,12 +71,27 @@ def sprite_of(faces: NDArray[np.uint8]) -> tuple[Image.Image, tuple[int, int]]:
     return sheet, size
 
 
-def _entry(stem: str, width: int, height: int) -> str:
+def _tensor(features: NDArray[np.float32]) -> bytes:
+    r"""Write floats as they are, or as text where TensorBoard would take them for text.
+
+    >>> _tensor(np.zeros((2, 2), np.float32)), len(_tensor(np.full((2, 2), -1.5, np.float32)))
+    (b'0.0\t0.0\n0.0\t0.0\n', 16)
+    """
+    plain = features.tobytes()
+    try:
+        plain.decode()
+    except UnicodeDecodeError:  # how TensorBoard, too, tells them apart
+        return plain
+    return "".join("\t".join(map(str, row)) + "\n" for row in features.tolist()).encode()
+
+
+def _entry(stem: str, shape: tuple[int, int], size: tuple[int, int]) -> str:
     """One set of points in TensorBoard's configuration (protobuf's text format)."""
     return (
         "embeddings {\n"
-        f'  tensor_name: "{stem}"\n  tensor_path: "{stem}.tsv"\n'
+        f'  tensor_name: "{stem}" tensor_path: "{stem}.tensor"\n'
+        f"  tensor_shape: {shape[0]} tensor_shape: {shape[1]}\n"
         f'  metadata_path: "{stem}_labels.tsv"\n'
-        f'  sprite {{ image_path: "{stem}.png" single_image_dim: {width} '
-        f"single_image_dim: {height} }}\n}}\n"
+        f'  sprite {{ image_path: "{stem}.png" single_image_dim: {size[0]} '
+        f"single_image_dim: {size[1]} }}\n}}\n"
     )

@@ -11,6 +11,7 @@ from lightning.pytorch.utilities import rank_zero_only
 from numpy.typing import NDArray
 
 from fer_lightning import keys
+from fer_lightning.keys import key
 from fer_lightning.tracking.hyperparameters import Value, hyperparameters
 from fer_lightning.tracking.never_fails import never_fails
 from fer_lightning.tracking.projector import write_projector
@@ -97,8 +98,8 @@ class TensorBoardTracker(TensorBoardLogger):
     @guarded
     def summarise(self, summary: dict[str, Any]) -> None:
         """Add the final numbers and say that the run is complete."""
-        for name, (value, epoch) in self._events.final_scalars(summary).items():
-            self.experiment.add_scalar(name, value, epoch)
+        if best := self._events.best_accuracy(summary):
+            self.experiment.add_scalar(key("val", keys.BEST_ACC), *best)
         self._writer.add_summary(self._events.options_summaries(self.options)[2])
         self.experiment.flush()
 

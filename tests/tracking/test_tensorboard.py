@@ -85,7 +85,7 @@ def test_options_and_results_are_there_to_compare(folder):
     assert {k: v.number_value for k, v in values.items()} == {"seed_everything": 3, "model.lr": 0.1}
     content = events.summary_metadata[metadata.EXPERIMENT_TAG].plugin_data.content
     columns = metadata.parse_experiment_plugin_data(content)
-    assert [m.name.tag for m in columns.metric_infos] == ["val/acc", "val/best_acc", "test/acc"]
+    assert [m.name.tag for m in columns.metric_infos] == ["val/best_acc", "test/acc", "val/acc"]
     assert metadata.SESSION_END_INFO_TAG in events.summary_metadata
 
 
@@ -103,7 +103,8 @@ def test_the_projector_finds_everything_beside_its_configuration(folder):
     text_format.Parse((folder.tensorboard / "projector_config.pbtxt").read_text(), config)
     assert [e.tensor_name for e in config.embeddings] == ["test_features", "val_features"]
     val = config.embeddings[1]
-    assert np.loadtxt(folder.tensorboard / val.tensor_path).shape == (5, 4)
+    assert list(val.tensor_shape) == [5, 4]
+    assert np.fromfile(folder.tensorboard / val.tensor_path, np.float32).size == 20
     labels = (folder.tensorboard / val.metadata_path).read_text().splitlines()
     assert labels == ["label\timage", *(f"happy\t{i}" for i in range(5))]
     assert list(val.sprite.single_image_dim) == [48, 48]

@@ -1,0 +1,87 @@
+"""``fer-lightning dashboard``: runs in TensorBoard, also while they train, or laid out on W&B."""
+
+import argparse
+import signal
+import sys
+import tempfile
+import time
+from pathlib import Path
+from types import FrameType
+
+from fer_lightning.errors import UserError
+
+TICK = 3.0  # seconds between looks for new runs
+NAMED = 5  # runs named in a sentence
+
+
+def main(argv: list[str]) -> int:
+    """Start the local page and stay until Ctrl-C, or save a workspace on W&B."""
+    args = parser().parse_args(argv)
+    try:
+        import tensorboard  # noqa: F401
+    except ImportError as error:
+        raise UserError(
+            "expected TensorBoard but it is not installed; pip install tensorboard"
+        ) from error
+    return show(args.runs, args.port)
+
+
+def show(root: Path, port: int | None) -> int:
+    """Serve a folder of runs until Ctrl-C or SIGTERM."""
+    from fer_lightning.dashboard.logdir import Logdir
+    from fer_lightning.dashboard.serve import serve
+
+    with tempfile.TemporaryDirectory(prefix="fer-lightning-dashboard-") as place:
+        logdir = Logdir(root, Path(place))
+        _tell(logdir.refresh())
+        address = serve(Path(place), port)
+        signal.signal(signal.SIGTERM, _interrupt)
+        print(_found(logdir))
+        print(f"TensorBoard: {address}   (Ctrl-C ends it)", flush=True)
+        try:
+            while True:
+                until = time.monotonic() + TICK
+                while time.monotonic() < until and (told := logdir.show_pictures()) is not None:
+                    _tell(told)
+                time.sleep(max(0.0, until - time.monotonic()))
+                _tell(logdir.refresh())
+        except KeyboardInterrupt:
+            return 0
+
+
+def _found(logdir: "Logdir") -> str:  # type: ignore[name-defined]  # noqa: F821
+    """Say how many runs there are and which of them are not complete."""
+    linked, converted = len(logdir.linked), len(logdir.converted)
+    count = linked + converted
+    words = f"{count} run{'s' if count != 1 else ''} in {logdir.root}"
+    if converted:
+        words += f", {converted} of them without event files: converted for this page"
+    open_runs = logdir.unfinished()
+    if open_runs:
+        more = f" and {len(open_runs) - NAMED} more" if len(open_runs) > NAMED else ""
+        names = ", ".join(open_runs[:NAMED]) + more
+        words += f"\nWithout summary.json (at work, or stopped): {names}"
+    return words
+
+
+def _tell(sentences: list[str]) -> None:
+    for sentence in sentences:
+        print(f"warning: {sentence}", file=sys.stderr, flush=True)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the command's options.
+
+    >>> parser().parse_args(["runs", "--port", "6007"]).port
+    6007
+    """
+    options = argparse.ArgumentParser(prog="fer-lightning dashboard", description=__doc__)
+    options.add_argument(
+        "runs", type=Path, nargs="?", default=Path("runs"), help="a folder of runs, or a run's"
+    )
+    options.add_argument("--port", type=int, help="6006 or the next free one without it")
+    return options

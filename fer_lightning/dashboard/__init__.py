@@ -1,0 +1,1 @@
+"""TensorBoard over run folders: find them, convert those without event files, serve."""

@@ -1,0 +1,141 @@
+"""Event files of a run that has none: from metrics.csv, summary.json and the pictures."""
+
+import math
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from tensorboard.compat.proto.event_pb2 import Event
+from tensorboard.summary.writer.record_writer import RecordWriter
+
+from fer_lightning import keys
+from fer_lightning.dashboard.pictures import find_pictures, show_features
+from fer_lightning.dashboard.read import Numbers, read_config, read_json, read_metrics
+from fer_lightning.keys import key
+from fer_lightning.tracking.events import (
+    best_accuracy,
+    options_summaries,
+    picture_summary,
+    restart_event,
+    scalar_event,
+)
+from fer_lightning.tracking.hyperparameters import Value, hyperparameters
+from fer_lightning.tracking.run_folder import RunFolder
+
+OF_TEST = (keys.ACC, keys.MACRO_F1, keys.ECE, keys.ECE_FLOOR)
+
+
+class Conversion:
+    """Follows one run folder: what is new in it is added to an event file elsewhere.
+
+    Args:
+        run: the folder, which is only read.
+        out: where the event file is written.
+    """
+
+    def __init__(self, run: Path, out: Path) -> None:
+        self.run, self.out = RunFolder(run), out
+        self.file = out / f"events.out.tfevents.{int(time.time()):010d}.converted"
+        self.rows: dict[int, Numbers] = {}  # as written
+        self.read_at = -1.0  # when metrics.csv was last changed
+        self.complete = False  # whether the summary was written
+        self.options: dict[str, Value] = {}
+        self.classes: list[str] = []
+        self.shown: set[Path] = set()  # pictures
+
+    def update(self) -> list[str]:
+        """Write the options, new epochs and final numbers; return sentences on what is damaged."""
+        told = []
+        if not self.file.exists():
+            config, sentence = read_config(self.run.config)
+            told.append(sentence)
+            self.options = hyperparameters(config)
+            self._write([Event(wall_time=time.time(), file_version="brain.Event:2")])
+            parts = options_summaries(self.options)[:2] if self.options else ()
+            self._write(Event(wall_time=time.time(), summary=part) for part in parts)
+        changed_at = _changed(self.run.metrics)
+        if changed_at != self.read_at:
+            rows, sentence = read_metrics(self.run.metrics)
+            told.append(sentence)
+            self._write(self._epochs(rows, changed_at))
+            self.rows, self.read_at = rows, changed_at
+        if not self.complete and self.run.complete:
+            summary, sentence = read_json(self.run.summary)
+            told.append(sentence)
+            classes = summary.get("classes")
+            self.classes = [str(word) for word in classes] if isinstance(classes, list) else []
+            self._write(self._final(summary))
+            self.complete = True
+        return [sentence for sentence in told if sentence]
+
+    def update_pictures(self) -> Iterator[str]:
+        """Write new pictures, one at a time; at the end the projector's files."""
+        for picture in find_pictures(self.run.path, self.after):
+            if picture.path not in self.shown:
+                self.shown.add(picture.path)
+                try:
+                    summary = picture_summary(picture.name, picture.path)
+                except (OSError, ValueError, SyntaxError) as error:  # of PIL: damaged or huge
+                    yield f"{picture.path}: no picture ({str(error)[:80]}); it is left out"
+                    continue
+                when = _changed(picture.path)
+                self._write([Event(step=picture.epoch, wall_time=when, summary=summary)])
+                yield ""
+        features = self.run.path / "features.npz"
+        if self.complete and features not in self.shown:
+            self.shown.add(features)
+            yield show_features(self.run.path, self.out, self.classes)
+
+    @property
+    def after(self) -> int:
+        """The epoch of the test, which follows the last one."""
+        return max(self.rows, default=-1) + 1
+
+    def _epochs(self, rows: dict[int, Numbers], when: float) -> Iterator[Event]:
+        """Points of the epochs that are new; where a run went on from an earlier one, again."""
+        new = [epoch for epoch in sorted(rows) if rows[epoch] != self.rows.get(epoch)]
+        if new and any(epoch >= new[0] for epoch in self.rows):
+            yield restart_event(new[0])
+            new = [epoch for epoch in sorted(rows) if epoch >= new[0]]
+        for epoch in new:
+            for name, value in rows[epoch].items():
+                yield scalar_event(name, value, epoch, when)
+
+    def _final(self, summary: dict[str, Any]) -> Iterator[Event]:
+        """Points of the test and the best epoch, under the names a run logs them by."""
+        when = _changed(self.run.summary)
+        tested = summary.get("test")
+        tested = tested if isinstance(tested, dict) else {}
+        recall = tested.get(keys.RECALL)
+        numbers = {key("test", name): tested.get(name) for name in OF_TEST}
+        numbers[key("test", keys.LOSS)] = tested.get(keys.NLL)
+        if isinstance(recall, dict):
+            numbers |= {key("test", keys.RECALL, str(name)): v for name, v in recall.items()}
+        for name, value in numbers.items():
+            if isinstance(value, int | float) and math.isfinite(value):
+                yield scalar_event(name, value, self.after, when)
+        try:
+            best = best_accuracy(summary)
+        except (TypeError, ValueError, AttributeError, KeyError):
+            best = None
+        if best:
+            yield scalar_event(key("val", keys.BEST_ACC), *best, when)
+        if self.options and summary.get(keys.COMPLETED):
+            yield Event(wall_time=when, summary=options_summaries(self.options)[2])
+
+    def _write(self, events: Any) -> None:
+        """Append events; whole records only, so that a reader can follow."""
+        self.out.mkdir(parents=True, exist_ok=True)
+        with self.file.open("ab") as file:
+            records = RecordWriter(file)
+            for event in events:
+                records.write(event.SerializeToString())
+
+
+def _changed(path: Path) -> float:
+    """When a file was changed, in seconds since 1970; 0 without it."""
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0
