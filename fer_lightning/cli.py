@@ -20,6 +20,7 @@ COMMANDS = {
     "focus": ("fer_lightning.commands.focus", "where a checkpoint looks, beside null controls"),
     "explain": ("fer_lightning.commands.explain", "where a checkpoint looks in any pictures"),
     "study": ("fer_lightning.commands.study", "train and compare models x fractions x seeds"),
+    "sweep": ("fer_lightning.commands.sweep", "run a W&B sweep file with no account"),
     "report": ("fer_lightning.commands.report", "one page, tables and figures of finished runs"),
     "dashboard": ("fer_lightning.commands.dashboard", "runs in TensorBoard, also while they train"),
     "models": ("fer_lightning.commands.models", "list the models with parameters and cost"),

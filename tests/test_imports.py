@@ -21,7 +21,9 @@ ALLOWED = {
     "dashboard": {"dashboard", "tracking"},
     "callbacks": {"callbacks", "data", "models", "lit", "attribution", "metrics", "controls"}
     | {"plots", "tracking"},
-    "study": {"study", "metrics", "plots", "tracking"},
+    "processes": {"processes"},
+    "study": {"study", "processes", "metrics", "plots", "tracking"},
+    "sweep": {"sweep", "study", "processes", "plots", "tracking"},
 }
 
 

@@ -6,12 +6,15 @@ from pathlib import Path
 from fer_lightning.errors import UserError
 from fer_lightning.study.collect import collect
 from fer_lightning.study.report.write import write_report
+from fer_lightning.sweep.report.write import is_sweep, write_sweep_report
 
 
 def main(argv: list[str]) -> int:
     """Collect runs and write their report."""
     args = parser().parse_args(argv)
     out = args.out or _place(args.folders)
+    if len(args.folders) == 1 and is_sweep(args.folders[0]):
+        return _sweep(args.folders[0], out, args.wandb)
     collection = collect(args.folders)
     written = write_report(collection, out, faces=not args.no_faces)
     for path, why in collection.left_out.items():
@@ -22,6 +25,15 @@ def main(argv: list[str]) -> int:
     print(f"{runs} run{'s' if runs != 1 else ''}, {len(written)} files; open {written[0]}")
     if args.wandb:
         print(track(args.wandb, str(collection.study.get("name") or out.resolve().name), written))
+    return 0
+
+
+def _sweep(folder: Path, out: Path, project: str | None) -> int:
+    """Write the report of a local sweep."""
+    written = write_sweep_report(folder, out)
+    print(f"{len(written)} files; open {written[0]}")
+    if project:
+        print(track(project, folder.resolve().name, written))
     return 0
 
 

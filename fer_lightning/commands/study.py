@@ -12,10 +12,13 @@ from fer_lightning.commands.resolve import resolve
 from fer_lightning.commands.study_data import fingerprint_of, identify
 from fer_lightning.commands.study_look import dry_run
 from fer_lightning.errors import UserError
-from fer_lightning.study.cell_folder import CellFolder, only_one
+from fer_lightning.processes.locks import only_one
+from fer_lightning.processes.signals import Stopped
+from fer_lightning.processes.training import Outcome
+from fer_lightning.study.cell_folder import CellFolder
 from fer_lightning.study.cells import Cell, make_cells
 from fer_lightning.study.collect import collect
-from fer_lightning.study.execute import Job, Outcome, Stopped, execute, place_jobs
+from fer_lightning.study.execute import Job, execute, place_jobs
 from fer_lightning.study.folders import STUDY, runs_below
 from fer_lightning.study.hypotheses import read_asked
 from fer_lightning.study.live import LiveTable

@@ -1,27 +1,15 @@
 """Training the cells of a study, one process after the other, so that it can always go on."""
 
-import signal
-import subprocess
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import FrameType
-from typing import IO, Literal
 
 from fer_lightning.errors import UserError
-from fer_lightning.study.cell_folder import CellFolder, try_lock
+from fer_lightning.processes.signals import Stopped, asked_to_stop
+from fer_lightning.processes.training import TICK, Outcome, Training
+from fer_lightning.study.cell_folder import CellFolder
 from fer_lightning.study.cells import Cell
-
-Outcome = Literal["done", "failed", "stopped"]
-TICK = 0.2  # seconds between looks at a training
-PATIENCE = 60.0  # seconds that a training may take to end when asked to
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-
-
-class Stopped(Exception):  # noqa: N818 (not an error)
-    """The user asked to stop; everything that was begun can go on."""
 
 
 @dataclass
@@ -99,82 +87,26 @@ def train(
         Stopped: a signal came.
     """
     folder = job.folder
-    folder.path.mkdir(parents=True, exist_ok=True)
-    with (folder.path / "lock").open("a+") as lock:
-        while not try_lock(lock):  # the training of a killed study is still at work here
-            _look(job, watch, asked)
-            time.sleep(TICK)
-        if folder.done:
-            return "done"
-        folder.prepare(job.cell)
-        with folder.log.open("ab") as log:
-            process = _start(command(folder), log, lock)
-            try:
-                while process.poll() is None:
-                    _look(job, watch, asked)
-                    _wait(process, TICK)
-            finally:
-                _end(process)
-        if process.returncode == 0 and folder.done:
-            return "done"
-        if process.returncode < 0 or asked:  # killed by a signal
-            return "stopped"
-        folder.fail(process.returncode)
-        return "failed"
-
-
-def _look(job: Job, watch: Callable[[Job | None], None], asked: Sequence[int]) -> None:
-    if asked:
-        raise Stopped
-    watch(job)
-
-
-def _start(command: list[str], log: IO[bytes], lock: IO[str]) -> subprocess.Popen[bytes]:
-    """Start a training in a session of its own, so that Ctrl-C reaches it once, from us.
-
-    It shares the lock: when this process is killed, the folder stays locked until it ends.
-    """
-    return subprocess.Popen(
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=log,
-        stderr=subprocess.STDOUT,
-        start_new_session=True,
-        pass_fds=[lock.fileno()],
+    training = Training(
+        folder.path,
+        folder.log,
+        command(folder),
+        lambda: folder.done,
+        lambda: folder.prepare(job.cell),
     )
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """Ask a training to end, if it has not, and wait until it has."""
-    if process.poll() is None:
-        process.send_signal(signal.SIGTERM)
-        _wait(process, PATIENCE)
-    if process.poll() is None:
-        process.kill()
-        process.wait()
-
-
-def _wait(process: subprocess.Popen[bytes], seconds: float) -> None:
     try:
-        process.wait(seconds)
-    except subprocess.TimeoutExpired:
-        return
-
-
-@contextmanager
-def asked_to_stop() -> Iterator[list[int]]:
-    """Note signals instead of ending; give the list of those that came."""
-    asked: list[int] = []
-
-    def note(number: int, frame: FrameType | None) -> None:
-        asked.append(number)
-
-    before = {number: signal.signal(number, note) for number in SIGNALS}
-    try:
-        yield asked
+        while (outcome := training.poll()) is None:
+            if asked:
+                raise Stopped
+            watch(job)
+            training.wait(TICK)
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        training.end()
+    if outcome == "failed":
+        if asked:
+            return "stopped"
+        folder.fail(training.code)
+    return outcome
 
 
 def place_jobs(

@@ -11,16 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from fer_lightning.errors import UserError
+from fer_lightning.processes.signals import Stopped, asked_to_stop
+from fer_lightning.processes.training import TICK, Outcome
 from fer_lightning.study.cell_folder import CellFolder
-from fer_lightning.study.execute import (
-    TICK,
-    Job,
-    Outcome,
-    Stopped,
-    asked_to_stop,
-    nothing,
-    train,
-)
+from fer_lightning.study.execute import Job, nothing, train
 
 PATIENCE = 90.0  # seconds that all trainings together may take to end
 
@@ -47,7 +41,7 @@ def execute_on_ray(
         UserError: Ray is not installed, or the cluster does not answer.
         Stopped: a signal came; the trainings have ended.
     """
-    ray = _connect(address)
+    ray = connect(address)
     todo = [j for j in jobs if not j.done and (retry_failed or j.folder.state != "failed")]
     gpus = ray.cluster_resources().get("GPU", 0)
     most = int(ray.cluster_resources().get("CPU", 1))
@@ -76,7 +70,12 @@ def execute_on_ray(
     return outcomes
 
 
-def _connect(address: str | None) -> Any:
+def connect(address: str | None) -> Any:
+    """Import Ray and connect to a cluster, or start one on this machine.
+
+    Raises:
+        UserError: Ray is not installed, or the cluster does not answer.
+    """
     try:
         import ray
     except ImportError as error:

@@ -30,8 +30,12 @@ class UniqueKeys(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
-def read_mapping(path: Path) -> dict[Any, Any]:
+def read_mapping(path: Path, example: str = "configs/study/drawn_faces.yaml") -> dict[Any, Any]:
     """Read a YAML file.
+
+    Args:
+        path: of the file.
+        example: a good file of its kind.
 
     Raises:
         UserError: no such file, too large, no YAML, no mapping, or a key that stands twice.
@@ -51,7 +55,6 @@ def read_mapping(path: Path) -> dict[Any, Any]:
         raise UserError(f"expected YAML in {path} but {' '.join(str(error).split())}") from error
     if not isinstance(content, dict):
         raise UserError(
-            f"expected a mapping in {path} but got {type(content).__name__}; "
-            "start from configs/study/drawn_faces.yaml"
+            f"expected a mapping in {path} but got {type(content).__name__}; start from {example}"
         )
     return content

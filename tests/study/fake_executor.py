@@ -9,9 +9,10 @@ from pathlib import Path
 from rich.console import Console
 
 from fer_lightning.errors import UserError
-from fer_lightning.study.cell_folder import only_one
+from fer_lightning.processes.locks import only_one
+from fer_lightning.processes.signals import Stopped
 from fer_lightning.study.cells import make_cells
-from fer_lightning.study.execute import Stopped, execute, place_jobs
+from fer_lightning.study.execute import execute, place_jobs
 from fer_lightning.study.live import LiveTable
 from fer_lightning.study.plan import ModelPlan, Study
 from fer_lightning.study.results import write_study

@@ -9,8 +9,8 @@ import fake_executor
 import pytest
 
 from fer_lightning.errors import UserError
-from fer_lightning.study.cell_folder import try_lock
-from fer_lightning.study.execute import Stopped
+from fer_lightning.processes.locks import try_lock
+from fer_lightning.processes.signals import Stopped
 from fer_lightning.study.ray_engine import execute_on_ray
 
 

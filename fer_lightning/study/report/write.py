@@ -45,9 +45,19 @@ def write_report(collection: Collection, out: Path, faces: bool = True) -> list[
         with _writable(out):
             for folder in (out / "tables", out / "figures"):
                 folder.mkdir(parents=True, exist_ok=True)
-    report = compose(collection, faces)
+    return write_parts(compose(collection, faces), out)
+
+
+def write_parts(report: Report, out: Path) -> list[Path]:
+    """Write a report as page, Markdown, tables and figures; tidy up after an earlier one.
+
+    Raises:
+        UserError: the folder cannot be written.
+    """
     settle(report)
     with _writable(out):
+        for folder in (out / "tables", out / "figures"):
+            folder.mkdir(parents=True, exist_ok=True)
         written = [_write(out / PAGE, render(report)), _write(out / WORDS, markdown(report))]
         written += [_write(out / "tables" / f"{t.id}.csv", to_csv(t)) for t in tables(report)]
         for name, figure in figures(report):

@@ -1,0 +1,1 @@
+"""Trainings as processes: started, watched, stopped and never twice in the same folder."""

@@ -1,0 +1,114 @@
+"""One training in a process of its own; nothing here waits for it unless told to."""
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import IO, Literal
+
+from fer_lightning.processes.locks import try_lock
+from fer_lightning.processes.signals import INTERRUPTED, TERMINATED
+
+Outcome = Literal["done", "failed", "stopped"]
+TICK = 0.2  # seconds between looks at a training
+PATIENCE = 60.0  # seconds that a training may take to end when asked to
+
+
+class Training:
+    """A folder that a process trains, or goes on with, as soon as no other one is at work there.
+
+    Args:
+        folder: made if there is none; its file ``lock`` is held while a process works there, also
+            when the process that started it has been killed.
+        log: what the process prints is added to it.
+        command: the process.
+        done: whether there is nothing left to do.
+        prepare: writes what the process reads.
+        environment: variables beside this process's.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        log: Path,
+        command: list[str],
+        done: Callable[[], bool],
+        prepare: Callable[[], None],
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.log, self.command, self.done, self.prepare = log, command, done, prepare
+        self.environment = dict(environment or {})
+        self.lock = (folder / "lock").open("a+")
+        self.process: subprocess.Popen[bytes] | None = None
+        self.began = time.monotonic()
+        self.asked_at: float | None = None  # when the process was asked to end
+        self.code = 0
+
+    def poll(self) -> Outcome | None:
+        """Start the process when its folder is free, or look at it; None while it is at work."""
+        if self.process is None:
+            if self.asked_at is not None:
+                return self._close("stopped")
+            if not try_lock(self.lock):  # the training of a killed process is still at work here
+                return None
+            if self.done():
+                return self._close("done")
+            self.prepare()
+            with self.log.open("ab") as log:
+                self.process = self._start(log)
+            return None
+        if self.process.poll() is None:
+            if self.asked_at is not None and time.monotonic() - self.asked_at > PATIENCE:
+                self.process.kill()
+            return None
+        self.code = self.process.returncode
+        if self.code == 0 and self.done():
+            return self._close("done")
+        killed = self.code < 0 or self.code in (INTERRUPTED, TERMINATED)
+        return self._close("stopped" if killed or self.asked_at is not None else "failed")
+
+    def ask_to_end(self) -> None:
+        """Send SIGTERM once; `poll` tells when the process has ended, killed if it takes long."""
+        if self.asked_at is None:
+            self.asked_at = time.monotonic()
+            if self.process is not None and self.process.poll() is None:
+                self.process.send_signal(signal.SIGTERM)
+
+    def wait(self, seconds: float) -> None:
+        """Wait for the process, at most so long."""
+        if self.process is None:
+            time.sleep(seconds)
+            return
+        try:
+            self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return
+
+    def end(self) -> None:
+        """Ask the process to end, if it has not, and wait until it has."""
+        if not self.lock.closed:
+            self.ask_to_end()
+            while self.poll() is None:
+                self.wait(TICK)
+
+    def _start(self, log: IO[bytes]) -> subprocess.Popen[bytes]:
+        """Start in a session of its own, so that Ctrl-C reaches it once, from us.
+
+        It shares the lock: when this process is killed, the folder stays locked until it ends.
+        """
+        return subprocess.Popen(
+            self.command,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            pass_fds=[self.lock.fileno()],
+            env=os.environ | self.environment,
+        )
+
+    def _close(self, outcome: Outcome) -> Outcome:
+        self.lock.close()
+        return outcome

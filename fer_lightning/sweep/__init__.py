@@ -1,0 +1,1 @@
+"""Many runs of one sweep file, with no account: draw, train, stop early, go on, report."""

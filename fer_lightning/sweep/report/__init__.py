@@ -1,0 +1,1 @@
+"""The page of a sweep, made of the same parts as a study's."""

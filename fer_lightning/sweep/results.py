@@ -1,0 +1,42 @@
+"""``sweep.csv``: one row per run with its point and what came of it."""
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from fer_lightning.sweep.labels import label
+from fer_lightning.sweep.state import SweepState
+from fer_lightning.sweep.trial import Reader
+from fer_lightning.tracking.run_folder import atomic
+
+TABLE = "sweep.csv"
+
+
+def results_table(state: SweepState, reader: Reader) -> pd.DataFrame:
+    """Return one row per run: name, state, parameters, metric, epochs, seconds."""
+    rows = []
+    for trial in state.trials:
+        measured = reader.measure(trial)
+        plain: dict[str, Any] = {
+            name: value if isinstance(value, int | float | str) else label(value)
+            for name, value in trial.parameters.items()
+        }
+        rows.append(
+            {"run": trial.name, "state": trial.state}
+            | plain
+            | {
+                state.sweep.metric: measured.best,
+                "epochs": measured.epochs,
+                "seconds": None if measured.seconds is None else round(measured.seconds, 1),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def write_table(state: SweepState, reader: Reader) -> Path:
+    """Write the table into the sweep's folder."""
+    path = state.out / TABLE
+    with atomic(path) as file:
+        results_table(state, reader).to_csv(file, index=False, lineterminator="\n")
+    return path

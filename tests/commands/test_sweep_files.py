@@ -1,0 +1,111 @@
+"""The shipped sweep files: W&B's schema takes them, W&B's agent's command lines are ours."""
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+from wandb import wandb_agent
+
+import sweeps
+from fer_lightning.commands.resolve import resolve
+from fer_lightning.commands.sweep_options import check_options, configuration, fit_options
+from fer_lightning.study.cells import make_cells
+from fer_lightning.study.identity import decisive, identity
+from fer_lightning.study.plan import read_study
+from fer_lightning.sweep.file import read_sweep
+from fer_lightning.sweep.search import check_search, draw, grid_size
+from fer_lightning.sweep.trial import Reader
+
+ROOT = Path(__file__).parents[2]
+FILES = sorted((ROOT / "sweeps").glob("*.yaml"))
+READER = Reader("val/acc", "maximize")
+
+
+@pytest.fixture(autouse=True)
+def _at_the_top(monkeypatch, tmp_path):
+    monkeypatch.chdir(ROOT)  # where users and agents are started
+    monkeypatch.setenv("WANDB_DIR", str(tmp_path))
+
+
+def agents_command(monkeypatch, sweep, point):
+    """The command line with which W&B's own agent starts a run."""
+    started = []
+    monkeypatch.setattr(
+        wandb_agent, "AgentProcess", lambda command, **_: started.append(command) or _Process()
+    )
+    monkeypatch.setenv("WANDB_SWEEP_ID", "abc")
+    agent = object.__new__(wandb_agent.Agent)
+    agent._sweep_command = list(sweep.content["command"])
+    agent._in_jupyter = agent._function = agent._forward_signals = None
+    agent._run_processes = {}
+    args = {name: {"value": value} for name, value in point.items()}
+    agent._command_run({"run_id": "r", "program": "x", "args": args})
+    return started[0]
+
+
+class _Process:
+    last_sigterm_time = None
+
+
+def test_there_are_the_five():
+    names = ["attentive_pooling", "augmentation", "data_efficiency", "learning_rate"]
+    assert [path.stem for path in FILES] == [*names, "vit_locality"]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_a_sweep_file_names_only_what_there_is(path, monkeypatch):
+    content = yaml.safe_load(path.read_text())
+    assert sweeps.schema_violations_from_proposed_config(content) == []
+    sweep = read_sweep(path)
+    check_search(sweep)
+    assert content["project"] == "fer_lightning"
+    point = draw(sweep, [], READER, seed=1)
+    words = agents_command(monkeypatch, sweep, point)
+    assert words[:5] == ["/usr/bin/env", "python", "-m", "fer_lightning.cli", "fit"]
+    assert fit_options(sweep, point) == words[5:], "a local sweep runs what an agent runs"
+    config = configuration(sweep, point)
+    for name, value in point.items():
+        if name not in ("config", "model.net"):
+            assert at(config, name) == value
+    assert (config["wandb"]["group"], config["wandb"]["tags"]) == (path.stem, ["sweep"])
+    check_options(sweep)  # every listed value and both ends of every range
+
+
+def at(config, name):
+    for part in name.replace("model.net.", "model.net.init_args.").split("."):
+        config = config[part]
+    return config
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_a_sweep_file_opens_with_its_commands(path):
+    head = re.match(r"(#.*\n)+", path.read_text())[0]
+    name = f"sweeps/{path.name}"
+    method = yaml.safe_load(path.read_text())["method"]
+    assert f"#   wandb sweep {name}\n" in head
+    assert f"fer-lightning sweep {name}" in head
+    assert ("--count" in head) == (method != "grid")
+    assert re.search(r"#   wandb agent (--count \d+ )?ENTITY/PROJECT/ID", head)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_every_model_of_vit_locality_can_be_made(seed):
+    """Patch sizes belong to ViTs, divide 48, and the regulariser needs [CLS] attention."""
+    from fer_lightning.lit.losses.guided_maps import check_kind
+    from fer_lightning.models import HybridViT, ViT
+
+    point = draw(read_sweep(ROOT / "sweeps/vit_locality.yaml"), [], READER, seed)
+    net = point["model.net"]
+    kind = {"ViT": ViT, "HybridViT": HybridViT}[net["class_path"].rpartition(".")[2]]
+    args = net.get("init_args", {}) | {"depth": point["model.net.depth"]}
+    check_kind(kind(**args), "attention")
+
+
+def test_the_papers_matrix_is_the_studys():
+    sweep = read_sweep(ROOT / "sweeps/data_efficiency.yaml")
+    assert grid_size(sweep) == 27
+    study = read_study(ROOT / "configs/study/inductive_bias_gap.yaml")
+    wanted = {cell.identity for cell in make_cells(study, resolve, lambda config: "f")}
+    point = draw(sweep, [], READER, 0)
+    assert identity(decisive(configuration(sweep, point), "f")) in wanted
