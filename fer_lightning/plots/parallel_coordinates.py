@@ -18,6 +18,7 @@ COLOURS = "viridis_r"  # dark is best, also in grey print
 HALO: list[AbstractPathEffect] = [withStroke(linewidth=2.0, foreground="white")]
 SPREAD = 0.012  # of an axis: runs with the same category are drawn beside each other
 FEW = 6  # values that are all written beside the axis
+APART = 0.06  # of an axis: words nearer to each other cannot be read
 LONGEST = 22  # letters of a category's name
 
 
@@ -69,8 +70,10 @@ class Axis:
             return {self.place_of(word): _short(word) for word in self.categories}
         low, high = self.ends()
         distinct = sorted({float(value) for value in self.values})
-        few = len(distinct) <= FEW
-        levels = [float(v) for v in self.scaled(distinct)] if few else self._levels(low, high)
+        levels = [float(level) for level in self.scaled(distinct)]
+        close = np.diff(levels).min(initial=np.inf) < APART * (high - low)
+        if len(levels) > FEW or close:
+            levels = self._levels(low, high)
         return {
             (level - low) / (high - low): f"{10**level if self.log else level:.3g}"
             for level in levels
@@ -82,7 +85,7 @@ class Axis:
             found = MaxNLocator(5).tick_values(low, high)
             return [float(level) for level in found if low <= level <= high]
         powers = range(math.floor(low), math.ceil(high) + 1)
-        digits = (1,) if high - low > 2 else (1, 3) if high - low > 1 else (1, 2, 5)
+        digits = (1,) if high - low > 2 else (1, 3) if high - low > 1 else (1, 2, 3, 5)
         found = [power + math.log10(digit) for power in powers for digit in digits]
         return [level for level in found if low <= level <= high]
 

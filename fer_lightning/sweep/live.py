@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from types import TracebackType
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console, Group
 from rich.live import Live
 from rich.table import Table
@@ -15,6 +16,7 @@ from fer_lightning.sweep.labels import label, short_names
 from fer_lightning.sweep.state import SweepState, best_first
 from fer_lightning.sweep.trial import Reader, Trial
 
+WIDEST = 12  # letters of a value that are never broken
 MOST = 12  # runs in the table; sweep.csv has all
 STATES = ("done", "stopped", "running", "failed", "half-done", "waiting")
 LOOKS = STYLES | {"stopped": "green dim"}
@@ -74,19 +76,22 @@ def sweep_view(state: SweepState, reader: Reader, count: int) -> Group:
     """Lay out the best runs and those at work for the terminal."""
     sweep = state.sweep
     short = short_names(sweep.varied)
-    table = Table()
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0))  # narrow: there may be many parameters
     right = ("epochs", sweep.metric, "time")
     for name in ("run", "state", *right):
         table.add_column(name, justify="right" if name in right else "left", no_wrap=True)
-    for word in short.values():
-        table.add_column(word, justify="right")
     shown = chosen(state, reader)
+    for name, word in short.items():
+        longest = max((len(label(trial.parameters.get(name))) for trial in shown), default=0)
+        widest = min(longest, WIDEST)
+        head = word.replace("_", " ")  # may be broken
+        table.add_column(head, justify="right", overflow="fold", min_width=widest)
     for trial in shown:
         measured = reader.measure(trial)
         since = None if trial.began is None else time.monotonic() - trial.began
         seconds = measured.seconds if since is None else since
         table.add_row(
-            trial.name,
+            f"{trial.number:03d}",
             Text(trial.state, style=LOOKS.get(trial.state, "dim")),
             str(measured.epochs or ""),
             "" if measured.best is None else f"{measured.best:.4f}",

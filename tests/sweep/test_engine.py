@@ -143,14 +143,11 @@ def test_a_signal_ends_all_trainings_and_nobody_else_works_there(tmp_path):
 
 
 def test_a_killed_training_is_left_for_the_next_time(tmp_path):
-    killed = []
-
     def kill():
-        folder = wait_for(lambda: list(tmp_path.glob("s-002/run.json")))
-        del folder
-        killed.extend(children(os.getpid()))
-        for child in killed:
-            os.kill(child, signal.SIGKILL)
+        wait_for(lambda: list(tmp_path.glob("s-002/run.json")))
+        for child in children(os.getpid()):
+            if str(tmp_path / "s-002") in Path(f"/proc/{child}/cmdline").read_text():
+                os.kill(child, signal.SIGKILL)
 
     killer = threading.Thread(target=kill)
     killer.start()

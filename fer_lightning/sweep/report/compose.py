@@ -1,21 +1,20 @@
 """What the page of a sweep says."""
 
 import shlex
-
-import pandas as pd
+from collections.abc import Sequence
 
 from fer_lightning.errors import UserError
-from fer_lightning.study.report.content import Cell, Report, Section, Table, Text
+from fer_lightning.study.report.content import Report, Section, Table, Text
 from fer_lightning.study.report.parts import number
 from fer_lightning.study.scrub import scrub
-from fer_lightning.sweep.labels import label
+from fer_lightning.sweep.labels import label, short_names
 from fer_lightning.sweep.live import counts
 from fer_lightning.sweep.report.pictures import curves, importance, parallel
-from fer_lightning.sweep.results import results_table
 from fer_lightning.sweep.state import SweepState, best_first
 from fer_lightning.sweep.trial import Reader, Trial
 
 BEST = 10  # runs in the first table
+EVERY = "Every run, in the order in which its point was drawn; `sweep.csv` has all digits."
 WHAT = {"grid": "every point of a grid", "random": "random points", "bayes": "Bayesian search"}
 
 
@@ -37,7 +36,7 @@ def compose_sweep(state: SweepState, reader: Reader) -> Report:
         Section("parallel", "Parameters and results", parallel(state, reader, measured)),
         Section("importance", "Which parameters decide", importance(state, reader, measured)),
         Section("curves", "Runs over epochs", curves(state, reader, measured)),
-        Section("runs", "All runs", (_all(state, reader),)),
+        Section("runs", "All runs", (_table("all_runs", EVERY, state, reader, state.trials),)),
         _reproduce(state, measured[0]),
     )
     subtitle = (
@@ -59,39 +58,40 @@ def _summary(state: SweepState, reader: Reader, measured: list[Trial]) -> Sectio
         "The best of many runs is also the luckiest: its number is too good by what chance gives "
         "the best of so many. Train its configuration again with other seeds before believing it."
     )
-    return Section(
-        "summary", "Summary", (Text(words, "verdict"), _best(state, reader, measured), Text(luck))
-    )
+    caption = f"The best runs by `{sweep.metric}`."
+    best_runs = _table("best_runs", caption, state, reader, measured[:BEST])
+    return Section("summary", "Summary", (Text(words), best_runs, Text(luck)))
 
 
-def _best(state: SweepState, reader: Reader, measured: list[Trial]) -> Table:
-    table = results_table(state, reader).set_index("run", drop=False)
-    table = table.loc[[trial.name for trial in measured[:BEST]]]
-    metric = state.sweep.metric
-    columns = ["run", "state", metric, *state.sweep.varied, "epochs", "seconds"]
-    return _table(table[columns], "best_runs", f"The best runs by `{metric}`.")
+def _table(
+    name: str, caption: str, state: SweepState, reader: Reader, trials: Sequence[Trial]
+) -> Table:
+    """Parameters as words, which keep the digits of small numbers and are sorted as numbers."""
+    short = short_names(state.sweep.varied)
+    columns = ("run", "state", state.sweep.metric, *short.values(), "epochs", "seconds")
+    rows = []
+    for trial in trials:
+        measured = reader.measure(trial)
+        rows.append(
+            (
+                trial.name,
+                trial.state,
+                number(measured.best, 4),
+                *(str(scrub(label(trial.parameters.get(option, "")))) for option in short),
+                measured.epochs,
+                number(measured.seconds, 1),
+            )
+        )
+    full = ", ".join(f"{word} is `{option}`" for option, word in short.items() if word != option)
+    notes = [
+        *([f"{full}."] if full else []),
+        *(["Stopped runs were ended early, because others were better."] * _any_stopped(trials)),
+    ]
+    return Table(name, caption, columns, tuple(rows), tuple(notes))
 
 
-def _all(state: SweepState, reader: Reader) -> Table:
-    return _table(
-        results_table(state, reader),
-        "all_runs",
-        "Every run, in the order in which its point was drawn.",
-        ("`stopped` runs were ended early because others were better.",),
-    )
-
-
-def _table(table: pd.DataFrame, name: str, caption: str, notes: tuple[str, ...] = ()) -> Table:
-    rows = tuple(tuple(map(_cell, row)) for row in table.itertuples(index=False, name=None))
-    return Table(name, caption, tuple(map(str, table.columns)), rows, notes)
-
-
-def _cell(value: object) -> Cell:
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, int | str):
-        return str(scrub(value)) if isinstance(value, str) else value
-    return number(value, 6)
+def _any_stopped(trials: Sequence[Trial]) -> bool:
+    return any(trial.state == "stopped" for trial in trials)
 
 
 def _reproduce(state: SweepState, best: Trial) -> Section:
