@@ -22,7 +22,10 @@ COMMANDS = {
     "study": ("fer_lightning.commands.study", "train and compare models x fractions x seeds"),
     "sweep": ("fer_lightning.commands.sweep", "run a W&B sweep file with no account"),
     "report": ("fer_lightning.commands.report", "one page, tables and figures of finished runs"),
-    "dashboard": ("fer_lightning.commands.dashboard", "runs in TensorBoard, also while they train"),
+    "dashboard": (
+        "fer_lightning.commands.dashboard",
+        "runs in TensorBoard, or a workspace on W&B",
+    ),
     "models": ("fer_lightning.commands.models", "list the models with parameters and cost"),
     "faces": ("fer_lightning.commands.faces", "save a sheet of drawn faces as a picture"),
 }

@@ -17,6 +17,13 @@ NAMED = 5  # runs named in a sentence
 def main(argv: list[str]) -> int:
     """Start the local page and stay until Ctrl-C, or save a workspace on W&B."""
     args = parser().parse_args(argv)
+    if args.wandb:
+        from fer_lightning.tracking.workspace import save_workspace
+
+        print(f"Workspace: {save_workspace(args.wandb, args.entity)}")
+        return 0
+    if args.entity:
+        raise UserError("expected --wandb PROJECT with --entity but got none; name the project")
     try:
         import tensorboard  # noqa: F401
     except ImportError as error:
@@ -84,4 +91,8 @@ def parser() -> argparse.ArgumentParser:
         "runs", type=Path, nargs="?", default=Path("runs"), help="a folder of runs, or a run's"
     )
     options.add_argument("--port", type=int, help="6006 or the next free one without it")
+    options.add_argument(
+        "--wandb", metavar="PROJECT", help="lay out the panels of a W&B project instead"
+    )
+    options.add_argument("--entity", help="user or team on W&B; your default one without it")
     return options

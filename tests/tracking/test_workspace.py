@@ -1,0 +1,119 @@
+"""The workspace names only what runs log, and is saved through the unmodified client."""
+
+import json
+import sys
+
+import torch
+from wandb_server import server as server_module
+
+from fer_lightning.callbacks.focus import logged
+from fer_lightning.cli import main
+from fer_lightning.controls.measure import ROWS
+from fer_lightning.data.labels import FER_CLASSES
+from fer_lightning.lit.logged import logged_metrics
+from fer_lightning.metrics import embedding_quality
+from fer_lightning.metrics.classification import classification_metrics
+from fer_lightning.tracking.workspace import COMPARED, sections, workspace
+
+OF_TRAINING = {"train/loss", "train/acc", "train/images_per_second", "train/epoch_seconds", "lr"}
+KINDS = {"gradcam", "attention", "positions", "focus", "tsne", "confusion", "reliability"}
+
+
+def logged_names():
+    """Names of numbers in an epoch, from the functions that name them."""
+    torch.manual_seed(0)
+    found = classification_metrics(torch.rand(40, 7), torch.arange(40) % 7)
+    maps = {name: torch.rand(4, len(ROWS)) for name in ("lfr", "lsi", "background")}
+    quality = embedding_quality(torch.rand(40, 4), torch.arange(40) % 7, torch.rand(40, 2))
+    return {
+        *OF_TRAINING,
+        *(name for stage in ("val", "test") for name in logged_metrics(stage, found, FER_CLASSES)),
+        *("/".join(("val", *names)) for names in logged(maps)),
+        *(f"val/embedding/{name}" for name in quality),
+    }
+
+
+def panels():
+    return {section.name: section.panels for section in sections()}
+
+
+def of_kind(kind):
+    found = [p for row in panels().values() for p in row]
+    return [panel for panel in found if type(panel).__name__ == kind]
+
+
+def test_every_curve_is_of_a_number_that_is_logged():
+    names = logged_names()
+    for panel in of_kind("LinePlot"):
+        assert panel.x.name == "epoch" if hasattr(panel.x, "name") else panel.x == "epoch"
+        for metric in panel.y:
+            assert getattr(metric, "name", metric) in names, panel.title
+    for panel in of_kind("BarPlot"):
+        assert [getattr(metric, "name", metric) for metric in panel.metrics] == ["test/acc"]
+    assert of_kind("ParameterImportancePlot")[0].with_respect_to in names
+
+
+def test_every_picture_is_of_a_kind_that_is_saved():
+    shown = {name for panel in of_kind("MediaBrowser") for name in panel.media_keys}
+    assert shown == {f"{stage}/{kind}" for stage in ("val", "test") for kind in KINDS}
+
+
+def test_the_questions_of_the_project_each_have_a_panel():
+    (scatter,) = of_kind("ScatterPlot")
+    assert (scatter.x.name, scatter.y.name) == ("data.fraction", "test/acc")
+    assert "val/lfr_median/key" in json.dumps([str(p) for p in panels()["Where it looks: focus"]])
+    (options,) = of_kind("ParallelCoordinatesPlot")
+    assert [c.metric.name for c in options.columns] == [*COMPARED, "val/acc", "test/acc"]
+
+
+def test_it_is_written_as_w_and_b_reads_it():
+    spec = workspace("faces", "me")._to_model().spec.model_dump(by_alias=True, exclude_none=True)
+    assert spec["section"]["settings"]["xAxis"] == "epoch"
+    bank = spec["section"]["panelBankConfig"]["sections"]
+    assert [s["name"] for s in bank][:2] == ["Accuracy", "Where it looks: focus"]
+    scatter = bank[0]["panels"][0]
+    assert scatter["viewType"] == "Scatter Plot"
+    assert scatter["config"]["xAxis"] == "config:data.value.fraction"
+
+
+def test_it_is_saved_with_the_real_client(wandb_server, monkeypatch, capsys):
+    views = []
+
+    def upsert(state, variables):
+        views.append(variables)
+        return {"upsertView": {"view": {"id": "v1", "name": variables["name"]}, "inserted": True}}
+
+    monkeypatch.setitem(server_module.OPERATIONS, "UpsertView2", upsert)
+    assert main(["dashboard", "--wandb", "faces"]) == 0
+    out = capsys.readouterr().out
+    (view,) = views
+    assert (view["projectName"], view["type"]) == ("faces", "project-view")
+    assert json.loads(view["spec"])["section"]["panelBankConfig"]["sections"]
+    assert f"/{view['entityName']}/faces?nw=" in out
+    assert main(["dashboard", "--wandb", "faces", "--entity", "team"]) == 0
+    assert views[1]["entityName"] == "team"
+
+
+def test_a_server_that_refuses_is_one_sentence(wandb_server, capsys):
+    assert main(["dashboard", "--wandb", "faces", "--entity", "team"]) == 2
+    err = capsys.readouterr().err
+    assert "error: expected W&B to save a workspace in project faces but" in err
+    wandb_server.unknown.clear()  # it knows no workspaces by itself
+
+
+def test_without_a_key_it_is_one_sentence(wandb_home, capsys):
+    assert main(["dashboard", "--wandb", "faces"]) == 2
+    err = capsys.readouterr().err
+    assert "expected a W&B key but none is configured; run wandb login" in err
+    assert err.count("\n") == 1
+
+
+def test_without_the_package_it_is_one_sentence(wandb_server, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "wandb_workspaces", None)
+    assert main(["dashboard", "--wandb", "faces", "--entity", "team"]) == 2
+    assert "expected the package wandb-workspaces but it is not inst" in capsys.readouterr().err
+
+
+def test_an_entity_needs_a_project(capsys):
+    assert main(["dashboard", "runs", "--entity", "team"]) == 2
+    assert "expected --wandb PROJECT with --entity" in capsys.readouterr().err
