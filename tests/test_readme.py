@@ -15,7 +15,9 @@ def test_ci_runs_the_readmes_test_command():
     assert BLOCKS[1].strip() in (ROOT / ".ci/run").read_text()
 
 
-@pytest.mark.parametrize("path", sorted(set(re.findall(r"(?:configs|docs)/[\w./-]+\w", README))))
+@pytest.mark.parametrize(
+    "path", sorted(set(re.findall(r"(?:configs|docs|sweeps)/[\w./-]+\w", README)))
+)
 def test_named_files_exist(path):
     assert (ROOT / path).exists()
 

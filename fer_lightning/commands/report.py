@@ -5,6 +5,7 @@ from pathlib import Path
 
 from fer_lightning.errors import UserError
 from fer_lightning.study.collect import collect
+from fer_lightning.study.folders import STUDY
 from fer_lightning.study.report.write import write_report
 from fer_lightning.sweep.report.write import is_sweep, write_sweep_report
 
@@ -13,8 +14,9 @@ def main(argv: list[str]) -> int:
     """Collect runs and write their report."""
     args = parser().parse_args(argv)
     out = args.out or _place(args.folders)
-    if len(args.folders) == 1 and is_sweep(args.folders[0]):
-        return _sweep(args.folders[0], out, args.wandb)
+    one = args.folders[0]
+    if len(args.folders) == 1 and is_sweep(one) and not (one / STUDY).is_file():
+        return _sweep(one, out, args.wandb)
     collection = collect(args.folders)
     written = write_report(collection, out, faces=not args.no_faces)
     for path, why in collection.left_out.items():

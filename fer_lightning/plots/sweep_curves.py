@@ -40,11 +40,11 @@ def sweep_curves(
         enumerate(drawn), key=lambda pair: (pair[0] == best, goodness[pair[0]])
     ):
         colour = BLACK if run == best else mpl.colormaps[COLOURS](0.1 + 0.85 * goodness[run])
-        epochs = range(1, len(curve.values) + 1)
+        epochs = range(len(curve.values))  # counted from 0, as they are logged
         single = "." if len(curve.values) == 1 else ""
         axes.plot(epochs, curve.values, color=colour, lw=2.0 if run == best else 1.0, marker=single)
         if curve.stopped:
-            axes.plot(len(curve.values), curve.values[-1], "x", color=colour, markersize=5)
+            axes.plot(len(curve.values) - 1, curve.values[-1], "x", color=colour, markersize=5)
     if not drawn:
         note(axes, "no epochs")
     axes.set_xlabel("epoch")

@@ -38,10 +38,11 @@ def write_sweep(path: Path, study: Study, cells: Sequence[Cell]) -> list[Path]:
         },
     }
     about = (
-        f"# The cells of {study.path.name} as a grid; runs of agents count as done in the study:\n"
+        f"# The cells of {study.path.name} as a grid; the runs count as done in the study:\n"
         f"#   wandb sweep {path}\n"
         "#   wandb agent ENTITY/PROJECT/ID      (on as many machines as there are)\n"
-        f"#   fer-lightning study {study.path} --results runs\n"
+        f"#   fer-lightning sweep {path}      (with no account)\n"
+        f"#   fer-lightning study {study.path} --results runs      (agents write there)\n"
     )
     with atomic(path) as file:
         file.write(about + yaml.safe_dump(sweep, sort_keys=False))

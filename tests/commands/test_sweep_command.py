@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pandas as pd
@@ -83,15 +85,19 @@ def test_the_table_has_a_row_a_run(finished):
     assert table["seconds"][0] == pytest.approx(summary["seconds"], abs=0.1)
 
 
-def test_offline_runs_carry_group_project_and_tag(finished):
-    """What ``wandb sync`` will send stands in the offline files themselves."""
-    for folder in finished.glob("tiny-*"):
-        (file,) = folder.glob("wandb/offline-run-*/*.wandb")
-        content = file.read_bytes()
-        for word in (b"some_project", b"tiny", b"sweep"):
-            assert word in content
-        config = yaml.safe_load((folder / "config.yaml").read_text())["wandb"]
-        assert (config["group"], config["project"]) == ("tiny", "some_project")
+def test_offline_runs_are_synced_as_a_group(finished, wandb_server):
+    offline = sorted(map(str, finished.glob("tiny-*/wandb/offline-run-*")))
+    assert len(offline) == 2
+    sync = [sys.executable, "-m", "wandb", "sync", *offline]
+    done = subprocess.run(sync, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+    kept = wandb_server.state.runs
+    assert len(kept) == 2
+    for run in kept.values():
+        assert run.project == "some_project"
+        assert (run.fields["groupName"], run.fields["tags"]) == ("tiny", ["sweep"])
+        assert run.fields["displayName"] in ("tiny-001", "tiny-002")
+        assert run.config["model"]["net"]["init_args"]["dim"] == 16, "to be compared on W&B"
 
 
 def test_the_page_is_there_and_is_made_again(finished, capsys):

@@ -14,7 +14,7 @@ from fer_lightning.study.cells import make_cells
 from fer_lightning.study.identity import decisive, identity
 from fer_lightning.study.plan import read_study
 from fer_lightning.sweep.file import read_sweep
-from fer_lightning.sweep.search import check_search, draw, grid_size
+from fer_lightning.sweep.search import check_search, corners, draw, grid_size
 from fer_lightning.sweep.trial import Reader
 
 ROOT = Path(__file__).parents[2]
@@ -100,6 +100,20 @@ def test_every_model_of_vit_locality_can_be_made(seed):
     kind = {"ViT": ViT, "HybridViT": HybridViT}[net["class_path"].rpartition(".")[2]]
     args = net.get("init_args", {}) | {"depth": point["model.net.depth"]}
     check_kind(kind(**args), "attention")
+
+
+def test_every_point_of_attentive_pooling_and_augmentation_can_be_made():
+    from fer_lightning.data.augment import Augmentation
+    from fer_lightning.models import APViT
+
+    for point in corners(read_sweep(ROOT / "sweeps/attentive_pooling.yaml")):
+        APViT(**options(point, "model.net."))
+    for point in corners(read_sweep(ROOT / "sweeps/augmentation.yaml")):
+        Augmentation(**options(point, "data.augmentation."))
+
+
+def options(point, prefix):
+    return {k.removeprefix(prefix): v for k, v in point.items() if k.startswith(prefix)}
 
 
 def test_the_papers_matrix_is_the_studys():

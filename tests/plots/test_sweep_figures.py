@@ -77,7 +77,7 @@ def test_a_stopped_run_ends_with_a_cross(complete, texts):
     curves = [Curve([0.1, 0.3, 0.5]), Curve([0.1, 0.2], stopped=True), Curve([0.4]), Curve([])]
     figure = sweep_curves(curves, "val/acc")
     crosses = [line for line in figure.axes[0].lines if line.get_marker() == "x"]
-    assert [(line.get_xdata()[0], line.get_ydata()[0]) for line in crosses] == [(2, 0.2)]
+    assert [(line.get_xdata()[0], line.get_ydata()[0]) for line in crosses] == [(1, 0.2)]
     assert "stopped early" in texts(figure)
     assert "stopped early" not in texts(sweep_curves(curves[:1], "val/acc"))
     complete(figure)

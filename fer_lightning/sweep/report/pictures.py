@@ -86,20 +86,23 @@ def importance(state: SweepState, reader: Reader, measured: list[Trial]) -> tupl
     columns = ("parameter", "importance", "standard deviation", "correlation")
     caption = f"How much each parameter decides `{sweep.metric}`."
     return (
-        _believe(found),
+        _believe(found, any(trial.state == "stopped" for trial in measured)),
         Picture("importance", caption, f"Importance: {alt}.", figure),
         Table("importance", caption, columns, rows),
     )
 
 
-def _believe(found: Importances) -> Text:
+def _believe(found: Importances, stopped: bool) -> Text:
     words = (
         f"The forest was grown on {found.runs} runs and explains {max(found.unseen, 0):.0%} of "
         "the variance of runs that a tree has not seen"
     )
     if found.unseen < BELIEVED:
         return Text(f"{words}: too little to read anything into these numbers.", "note")
-    return Text(f"{words}. Parameters of a search that follows its finds are not independent.")
+    short = " Runs that were stopped early count with the epochs that they had." if stopped else ""
+    return Text(
+        f"{words}. Parameters of a search that follows its finds are not independent.{short}"
+    )
 
 
 def curves(state: SweepState, reader: Reader, measured: list[Trial]) -> tuple[Item, ...]:
