@@ -7,8 +7,12 @@ import tempfile
 import time
 from pathlib import Path
 from types import FrameType
+from typing import TYPE_CHECKING
 
 from fer_lightning.errors import UserError
+
+if TYPE_CHECKING:
+    from fer_lightning.dashboard.logdir import Logdir
 
 TICK = 3.0  # seconds between looks for new runs
 NAMED = 5  # runs named in a sentence
@@ -56,7 +60,7 @@ def show(root: Path, port: int | None) -> int:
             return 0
 
 
-def _found(logdir: "Logdir") -> str:  # type: ignore[name-defined]  # noqa: F821
+def _found(logdir: "Logdir") -> str:
     """Say how many runs there are and which of them are not complete."""
     linked, converted = len(logdir.linked), len(logdir.converted)
     count = linked + converted
