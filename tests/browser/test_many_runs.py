@@ -39,39 +39,50 @@ def ask(address, path, content=None):
     return found, time.perf_counter() - began
 
 
-@pytest.mark.slow
-def test_two_hundred_runs(tmp_path, chromium):
-    for seed in range(RUNS):
-        write_run(tmp_path / f"runs/vit-seed{seed:03d}", seed)
-    (tmp_path / "place").mkdir()
+def opened(page, address):
+    """Seconds until the page shows a curve."""
     began = time.perf_counter()
-    Logdir(tmp_path / "runs", tmp_path / "place").refresh()
-    linked = time.perf_counter() - began
-    address = serve(tmp_path / "place", 0)
-    page = chromium.new_page(viewport={"width": 1200, "height": 800})
-    page.set_default_timeout(1000 * PATIENCE)
     page.goto(f"{address}?tagFilter=val%2Facc#timeseries")
     page.wait_for_function("document.querySelector('scalar-card')?.innerText.includes('vit-seed')")
-    first = time.perf_counter() - began
+    return time.perf_counter() - began
 
+
+def served(tmp_path, runs):
+    """The address of a folder with some runs, and the seconds until all are read."""
+    for seed in range(runs):
+        write_run(tmp_path / f"runs{runs}/vit-seed{seed:03d}", seed)
+    place = tmp_path / f"place{runs}"
+    place.mkdir()
+    began = time.perf_counter()
+    Logdir(tmp_path / f"runs{runs}", place).refresh()
+    address = serve(place, 0)
     tags = {}
-    while len(tags) < RUNS or min(map(len, tags.values())) < NUMBERS:
+    while len(tags) < runs or min(map(len, tags.values())) < NUMBERS:
         tags = ask(address, "data/plugin/timeseries/tags")[0]["scalars"]["runTagInfo"]
         assert time.perf_counter() - began < PATIENCE
-        time.sleep(0.1)
-    loaded = time.perf_counter() - began
+        time.sleep(0.05)
+    return address, time.perf_counter() - began
+
+
+@pytest.mark.slow
+def test_two_hundred_runs(tmp_path, chromium):
+    page = chromium.new_page(viewport={"width": 1200, "height": 800})
+    page.set_default_timeout(1000 * PATIENCE)
+    one = opened(page, served(tmp_path, 1)[0])
+    address, loaded = served(tmp_path, RUNS)
+    first = opened(page, address)
     wanted = {"startIndex": 0, "sliceSize": RUNS, "allowedStatuses": ["STATUS_SUCCESS"]}
     columns = {"colParams": [{"metric": {"tag": "test/acc"}}]}
     groups, compared = ask(address, "data/plugin/hparams/session_groups", wanted | columns)
     assert len(groups["sessionGroups"]) == RUNS
     began = time.perf_counter()
-    page.get_by_role("tab", name="HParams").or_(page.get_by_text("HPARAMS")).first.click()
+    page.get_by_text("HPARAMS").first.click()
     page.get_by_text("vit-seed199").first.wait_for(state="attached")
     switched = time.perf_counter() - began
     print(
-        f"linked {linked:.2f} s, first curves {first:.2f} s, all loaded {loaded:.2f} s, "
-        f"options of all runs {compared:.2f} s, HParams page {switched:.2f} s"
+        f"all runs read {loaded:.1f} s, first curve {first:.1f} s (of a single run {one:.1f} s), "
+        f"options of all runs {compared:.1f} s, HParams page {switched:.1f} s"
     )
-    assert linked < 10
-    assert max(first, loaded) < PATIENCE
-    assert max(compared, switched) < 60
+    assert max(loaded, first) < PATIENCE
+    assert max(compared, switched) < PATIENCE / 2
+    assert first < 5 * one + 10
