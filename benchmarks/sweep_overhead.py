@@ -6,7 +6,8 @@ A run is trained twice: by the sweep, and by the same process started alone with
 that the sweep has written. What the sweep adds is the difference (noise of process starts
 included); beside it stands the sweep's own work measured alone, with trainings that end at once:
 drawing a point, writing it out, state, table and looks, with 20 and with 100 runs before it, for
-the cheapest search and the dearest. The goal is at most 5 % of a smoke-size run.
+the cheapest search and the dearest, one process start (of ``true``) included. The goal is at most
+5 % of a smoke-size run.
 """
 
 import argparse
@@ -110,13 +111,14 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--repeats", type=int, default=3)
     options.add_argument("--runs", type=int, default=10, help="measured, of each kind")
+    options.add_argument("--before", type=int, nargs="+", default=[20, 100])
     args = options.parse_args()
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         configuration_text(sweep_in(folder, "random"), {})  # imports and the parser, once a sweep
         own = {
             (method, before): own_work(folder / f"{before}", method, before, args.runs)
-            for before in (20, 100)
+            for before in args.before
             for method in ("random", "bayes")
             if not (folder / f"{before}").mkdir(exist_ok=True)
         }

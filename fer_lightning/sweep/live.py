@@ -124,8 +124,9 @@ def counts(trials: Sequence[Trial], count: int) -> str:
 def line(trial: Trial, reader: Reader) -> str:
     """Tell a run in one line."""
     measured = reader.measure(trial)
+    several = "s" if measured.epochs > 1 else ""
     parts = [
-        *([f"{measured.epochs} epochs"] if measured.epochs else []),
+        *([f"{measured.epochs} epoch{several}"] if measured.epochs else []),
         *([f"{reader.metric} {measured.best:.4f}"] if measured.best is not None else []),
         *([str(timedelta(seconds=round(measured.seconds)))] if measured.seconds else []),
     ]

@@ -7,14 +7,13 @@ import pytest
 import yaml
 from wandb import wandb_agent
 
-import sweeps
 from fer_lightning.commands.resolve import resolve
 from fer_lightning.commands.sweep_options import check_options, configuration, fit_options
 from fer_lightning.study.cells import make_cells
 from fer_lightning.study.identity import decisive, identity
 from fer_lightning.study.plan import read_study
 from fer_lightning.sweep.file import read_sweep
-from fer_lightning.sweep.search import check_search, corners, draw, grid_size
+from fer_lightning.sweep.search import check_search, corners, draw, grid_size, sweeps
 from fer_lightning.sweep.trial import Reader
 
 ROOT = Path(__file__).parents[2]
