@@ -85,8 +85,9 @@ def connect(address: str | None) -> Any:
     try:
         local = {"include_dashboard": False} if address is None else {"address": address}
         ray.init(log_to_driver=False, **local)
-    except (ConnectionError, ValueError, RuntimeError) as error:
-        raise UserError(f"expected a Ray cluster at {address} but {str(error)[:200]}") from error
+    except Exception as error:  # Ray raises plain ones, too: a node that is too slow to start
+        where = "on this machine" if address is None else f"at {address}"
+        raise UserError(f"expected Ray to start {where} but {str(error)[:200]}") from error
     return ray
 
 

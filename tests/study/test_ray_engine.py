@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 import threading
+from types import SimpleNamespace
 
 import fake_executor
 import pytest
@@ -22,6 +23,18 @@ def test_without_ray(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(UserError, match="expected Ray"):
         execute_on_ray(fake_executor.jobs_of(tmp_path), command)
+
+
+@pytest.mark.parametrize(
+    ("address", "where"), [(None, "on this machine"), ("there:6379", "at there:6379")]
+)
+def test_a_ray_that_does_not_start(tmp_path, monkeypatch, address, where):
+    def init(**options):
+        raise Exception("The current node timed out during startup.")
+
+    monkeypatch.setitem(sys.modules, "ray", SimpleNamespace(init=init))
+    with pytest.raises(UserError, match=f"expected Ray to start {where} but The current node"):
+        execute_on_ray(fake_executor.jobs_of(tmp_path), command, address=address)
 
 
 @pytest.mark.slow
