@@ -3,8 +3,10 @@
 import lightning as L
 
 from fer_lightning.callbacks.look import Look, Scene
+from fer_lightning.keys import key
 from fer_lightning.plots.confusion import confusion_figure
 from fer_lightning.plots.reliability import reliability_diagram
+from fer_lightning.tracking.tracker import ConfusionTracker
 
 
 class ConfusionCallback(Look):
@@ -34,6 +36,10 @@ class ConfusionCallback(Look):
             results["confusion"].numpy(), classes, scene.title("Confusion matrix")
         )
         scene.save(figure, "confusion")
+        for tracker in scene.trainer.loggers:
+            if isinstance(tracker, ConfusionTracker):
+                name, counts = key(scene.stage, "confusion_matrix"), results["confusion"].tolist()
+                tracker.log_confusion(name, counts, classes, scene.epoch)
         if scene.stage == "test":
             found = scene.module.predictions
             confidence, answer = found.logits.cpu().softmax(1).max(1)

@@ -2,9 +2,9 @@
 
 import lightning as L
 from lightning.pytorch.callbacks import EarlyStopping
-from lightning.pytorch.utilities import rank_zero_warn
 
 from fer_lightning import keys
+from fer_lightning.callbacks.alarm import alarm
 from fer_lightning.callbacks.typed import data_of
 from fer_lightning.keys import key
 
@@ -59,7 +59,9 @@ class FairEarlyStopping(EarlyStopping):
             return
         self.warned = True
         waits = "is not stopped for it" if self.wait_for_majority else "can be stopped for it"
-        rank_zero_warn(
+        alarm(
+            trainer,
+            "One class only",
             f"After epoch {trainer.current_epoch} {share:.0%} of the validation images get the "
-            f"same class: the run has not begun to learn. It {waits} (see wait_for_majority)."
+            f"same class: the run has not begun to learn. It {waits} (see wait_for_majority).",
         )

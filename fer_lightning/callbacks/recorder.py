@@ -153,6 +153,15 @@ class Recorder(L.Callback):
                 answer = data.classes[p.index(max(p))]
                 rows.writerow([data.files[index], data.classes[label], answer, *p])
 
+    @property
+    def about_best(self) -> dict[str, Any]:
+        """What tells checkpoints of different runs apart."""
+        scores = {name: self.best.get(name) for name in ("epoch", "acc", "macro_f1")}
+        run = {
+            name: self.run[name] for name in ("model", "data", "fingerprint", "fraction", "seed")
+        }
+        return run | {"val": scores}
+
     def finish(
         self, trainer: L.Trainer, pl_module: L.LightningModule, measured: Stage | None
     ) -> dict[str, Any]:

@@ -5,6 +5,7 @@ import json
 import secrets
 import shlex
 import sys
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -18,11 +19,13 @@ from lightning.pytorch.utilities.exceptions import MisconfigurationException
 from rich.console import Console
 
 from fer_lightning import keys
+from fer_lightning.callbacks.alarm import LossAlarm
 from fer_lightning.callbacks.early_stopping import FairEarlyStopping
 from fer_lightning.callbacks.epoch_seed import EpochSeed
 from fer_lightning.callbacks.progress import Progress
 from fer_lightning.callbacks.recorder import Recorder
 from fer_lightning.commands.arguments import with_class_paths
+from fer_lightning.commands.start_weights import StartWeights
 from fer_lightning.errors import UserError
 from fer_lightning.keys import Stage, key
 from fer_lightning.lit.checkpoint import check_description, read_checkpoint
@@ -34,6 +37,7 @@ from fer_lightning.tracking.run_folder import RunFolder, atomic, new_run_folder,
 from fer_lightning.tracking.summary import summary_table
 from fer_lightning.tracking.tensorboard import MISSING, TensorBoardTracker, is_installed
 from fer_lightning.tracking.wandb import Wandb, WandbTracker
+from fer_lightning.tracking.wandb_sweep import in_sweep
 
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 INTERRUPTED, TERMINATED = 130, 143  # exit codes after Ctrl-C and SIGTERM
@@ -62,6 +66,12 @@ class TrainingCLI(LightningCLI):
             help="Go on with the newest run of the same configuration, or with a run folder.",
         )
         parser.add_argument(
+            "--from_artifact",
+            type=str | None,
+            default=None,
+            help="Start from weights on W&B, ENTITY/PROJECT/NAME:ALIAS, as from transfer.weights.",
+        )
+        parser.add_argument(
             "--test_after_fit", type=bool, default=True, help="Test the best checkpoint after fit."
         )
         parser.add_argument(
@@ -88,8 +98,12 @@ class TrainingCLI(LightningCLI):
         return self.subcommand == "fit" and self.settings.resume is not None
 
     def before_instantiate_classes(self) -> None:
-        """Keep the configuration as the user gave it."""
+        """Keep the configuration as the user gave it, then fetch what the model starts from."""
         self.config_text = self._dump()
+        self.start = StartWeights(self.settings.get("from_artifact"))
+        if self.subcommand == "fit" and self.start.name is not None:
+            goes_on = self.resuming and self._open_folder().last_checkpoint.is_file()
+            self.start.fetch_into(self.settings.model.transfer, needed=not goes_on)
 
     def _dump(self) -> str:
         """The configuration as text, without what differs between a run and its resumption."""
@@ -121,8 +135,8 @@ class TrainingCLI(LightningCLI):
         path = self.settings.get("ckpt_path")
         if path is not None:
             check_description(read_checkpoint(path), self.model.net)
-        elif self.subcommand == "fit" and not self.resuming:
-            self.model.load_pretrained()
+        elif self.subcommand == "fit" and (not self.resuming or self.start.fetched):
+            self.start.tell_of(self.model.load_pretrained())
         elif self.subcommand != "fit":
             raise UserError(
                 "expected --ckpt_path with a checkpoint but got none; "
@@ -149,9 +163,8 @@ class TrainingCLI(LightningCLI):
         run = self._run_facts()
         trainer = self.config_init[self.subcommand].trainer
         metrics = MetricsCSV(self.folder.metrics)
-        self.wandb = WandbTracker(
-            self._get(self.config_init, "wandb"), self.folder, run["wandb_id"]
-        )
+        self.wandb = WandbTracker(self._wandb_options(run), self.folder, run["wandb_id"])
+        run |= self.wandb.place
         wanted = self.settings.tensorboard and is_installed()
         self.tensorboard = TensorBoardTracker(self.folder) if wanted else None
         self.recorder = Recorder(
@@ -167,6 +180,7 @@ class TrainingCLI(LightningCLI):
                 callbacks=[
                     EpochSeed(self.settings.seed_everything),
                     self.recorder,
+                    LossAlarm(),
                     *([] if trainer.enable_progress_bar is False else [Progress()]),
                     *_listed(trainer.callbacks),
                     *_checkpointing(self.folder),
@@ -177,6 +191,12 @@ class TrainingCLI(LightningCLI):
         except (MisconfigurationException, ValueError) as error:
             self.folder.remove_if_empty()
             raise UserError(f"expected options that the Trainer takes but {error}") from error
+
+    def _wandb_options(self, run: dict[str, Any]) -> Wandb:
+        """Where W&B tracks; a resumed run of a sweep stays in the sweep's project."""
+        options: Wandb = self._get(self.config_init, "wandb")
+        where = {name: run.get(f"wandb_{name}") for name in ("project", "entity")}
+        return replace(options, **{name: place for name, place in where.items() if place})
 
     def _run_facts(self) -> dict[str, Any]:
         """How this run was started; a resumed run keeps its identity."""
@@ -198,6 +218,8 @@ class TrainingCLI(LightningCLI):
             code = 0
         except SystemExit as stop:  # Lightning's answer to Ctrl-C (1) and SIGTERM
             code = INTERRUPTED if stop.code == 1 else TERMINATED
+            if code == TERMINATED and in_sweep():
+                code = 0  # an agent gives up after some failures, and this is none
             self._say(f"Stopped; go on with the same command and --resume ({self.folder.path})")
             raise SystemExit(code) from stop
         except OSError as error:
@@ -225,6 +247,7 @@ class TrainingCLI(LightningCLI):
             check_description(read_checkpoint(self.folder.last_checkpoint), self.model.net)
             kwargs["ckpt_path"] = str(self.folder.last_checkpoint)
         self._begin()
+        self.wandb.note_use(self.start.name)
         self.trainer.fit(**kwargs | {"weights_only": True})
         if self.settings.test_after_fit:
             best, *_, last = self.trainer.checkpoint_callbacks
@@ -232,6 +255,7 @@ class TrainingCLI(LightningCLI):
             path = chosen.best_model_path or None  # type: ignore[attr-defined]
             self.trainer.test(self.model, self.datamodule, path, verbose=False, weights_only=True)
         self._finish("test" if self.settings.test_after_fit else None)
+        self.wandb.log_checkpoint(self.folder.best_checkpoint, self.recorder.about_best)
         if self.settings.test_after_fit and self.settings.report:
             self._report()
 

@@ -115,6 +115,7 @@ def _cell(
         config["trainer"]["devices"] = 1  # more would make the batches larger
     wandb = config.setdefault("wandb", {})
     wandb["group"] = wandb.get("group") or group
+    wandb["tags"] = [*dict.fromkeys([*(wandb.get("tags") or ()), group, model])]
     return Cell(model, fraction, seed, identity(decisive(config, fingerprint)), config)
 
 

@@ -96,6 +96,7 @@ def decisive(config: Mapping[str, Any], fingerprint: str) -> dict[str, Any]:
         )
         for name in SECTIONS
     }
+    artifact = config.get("from_artifact")
     soft = (config.get("data") or {}).get("files") or {}
     return {
         "version": RESULT_VERSION,
@@ -103,6 +104,7 @@ def decisive(config: Mapping[str, Any], fingerprint: str) -> dict[str, Any]:
         "seed": config.get("seed_everything"),
         "test_after_fit": config.get("test_after_fit", True),
         "soft_labels": bool(soft.get("soft_labels")),
+        **({"from_artifact": artifact} if artifact else {}),
         **kept,
     }
 

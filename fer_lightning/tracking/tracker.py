@@ -1,5 +1,6 @@
 """What a tracker can show beside numbers; callbacks ask for this and for no tracker by name."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -30,3 +31,21 @@ class FeatureTracker(Protocol):
         faces: NDArray[np.uint8],
     ) -> None:
         """Show (N, D) features, their N labels and (N, C, H, W) faces, in place of earlier ones."""
+
+
+@runtime_checkable
+class ConfusionTracker(Protocol):
+    """Shows confusion matrices in its own way, beside our picture."""
+
+    def log_confusion(
+        self, name: str, counts: list[list[int]], classes: Sequence[str], epoch: int
+    ) -> None:
+        """Show images by true and predicted class at their epoch."""
+
+
+@runtime_checkable
+class AlertTracker(Protocol):
+    """Reaches users who do not look at the terminal."""
+
+    def alert(self, title: str, text: str) -> None:
+        """Tell them; the title has at most 64 characters."""

@@ -1,61 +1,27 @@
 """Weights & Biases: online where a key is configured, offline otherwise, never in the way."""
 
-import functools
+import contextlib
 import os
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import wandb
 from lightning.pytorch.loggers import WandbLogger
 from lightning.pytorch.utilities import rank_zero_only, rank_zero_warn
 
 from fer_lightning import keys
+from fer_lightning.tracking.never_fails import never_fails
 from fer_lightning.tracking.rank import is_rank_zero
 from fer_lightning.tracking.run_folder import RunFolder
+from fer_lightning.tracking.wandb_confusion import confusion_chart
+from fer_lightning.tracking.wandb_mode import Wandb, bounded, check_online, choose_mode
+from fer_lightning.tracking.wandb_sweep import sweep_of, take_over
 
-Mode = Literal["online", "offline", "disabled"]
-
-
-@dataclass(frozen=True)
-class Wandb:
-    """Where and how W&B tracks a run.
-
-    Args:
-        mode: ``auto`` is online when a key is configured, otherwise offline.
-        project: name of the project.
-        entity: user or team; your default one without it.
-        group: name that runs belonging together share.
-        tags: words to find the run by.
-        log_model: upload the best checkpoint as an artifact at the end.
-    """
-
-    mode: Literal["auto", "online", "offline", "disabled"] = "auto"
-    project: str = "fer_lightning"
-    entity: str | None = None
-    group: str | None = None
-    tags: tuple[str, ...] = ()
-    log_model: bool = False
-
-
-def choose_mode(mode: Literal["auto", "online", "offline", "disabled"]) -> Mode:
-    """Decide ``auto``: ``WANDB_MODE`` first, then online if there is a key."""
-    if mode != "auto":
-        return mode
-    wanted = os.environ.get("WANDB_MODE", "online")
-    if wanted in ("disabled", "dryrun", "offline"):
-        return "disabled" if wanted == "disabled" else "offline"
-    return "online" if has_key() else "offline"
-
-
-def has_key() -> bool:
-    """Whether a W&B key is configured; nobody is asked for one."""
-    try:
-        return bool(wandb.login(prompt=False, verify=False))
-    except (wandb.errors.Error, ValueError) as error:  # e.g. a key of the wrong length
-        rank_zero_warn(f"The configured W&B key cannot be used: {error}")
-        return False
+END = 60  # seconds for the server to take a run's last data
+UPLOAD = 600  # with a checkpoint
+guarded = never_fails("W&B")
+MODEL_FILE = "model.ckpt"  # in an artifact, as `WandbLogger` calls it
 
 
 class _Nothing:
@@ -68,55 +34,57 @@ class _Nothing:
         return self
 
 
-def _never_fails(method: Callable[..., Any]) -> Callable[..., Any]:
-    """After the first failure warn once and track nothing more on W&B."""
-
-    @functools.wraps(method)
-    def guarded(self: "WandbTracker", *args: Any, **kwargs: Any) -> Any:
-        if self.failure is not None:
-            return None
-        try:
-            return method(self, *args, **kwargs)
-        except Exception as error:  # whatever W&B raises, training goes on
-            self.failure = f"{type(error).__name__}: {error}"
-            rank_zero_warn(
-                f"W&B failed in {method.__name__} and is off for the rest of this run "
-                f"({self.failure}). Training goes on; everything is in the run folder."
-            )
-            return None
-
-    return guarded
-
-
 class WandbTracker(WandbLogger):
-    """`WandbLogger` with the epoch as the axis, whose failures never end a training."""
+    """`WandbLogger` with the epoch as the axis, whose failures never end a training.
+
+    Args:
+        options: where and how.
+        folder: the run's; W&B writes into its ``wandb/``.
+        run_id: of the run on W&B; that of ``WANDB_RUN_ID``, which an agent sets, goes first.
+    """
 
     def __init__(self, options: Wandb, folder: RunFolder, run_id: str) -> None:
         self.failure: str | None = None
+        self.log_model, self.asked_online = options.log_model, options.mode == "online"
+        self._missing: list[str] = []  # what W&B did not take, for the end
+        sweep = sweep_of(os.environ)
+        where = take_over(os.environ, options.project, run_id)
         self.mode = choose_mode(options.mode)
         super().__init__(
             name=folder.path.name,
             save_dir=folder.path,
-            id=os.environ.get("WANDB_RUN_ID", run_id),  # a sweep's agent chooses it
-            project=options.project,
-            log_model=options.log_model,
+            id=where.run_id,
+            project=where.project,
             entity=options.entity,
-            group=options.group,
-            tags=list(options.tags),
+            group=options.group or (f"sweep-{sweep}" if sweep else None),
+            tags=[*options.tags, *(["sweep"] if sweep else [])],
             mode=self.mode,
             resume="allow",
-            settings=wandb.Settings(init_timeout=30, silent=self.mode != "online"),
+            settings=bounded(self.mode, UPLOAD if options.log_model else END),
         )
         self._wandb_init.pop("anonymous", None)  # W&B warns of it, whatever its value
+        if sweep:  # W&B takes these from the agent, and warns of others
+            for name in ("project", "entity", "id"):
+                self._wandb_init.pop(name)
+
+    @property
+    def place(self) -> dict[str, str | None]:
+        """What a resumed run must know to be the same on W&B."""
+        entity = os.environ.get("WANDB_ENTITY", self._wandb_init.get("entity"))
+        return {"wandb_id": self._id, "wandb_project": self._project, "wandb_entity": entity}
 
     def how_to_sync(self) -> str:
         """Say in one line how W&B tracks the run."""
         return {
             "online": f"W&B tracks this run online, in project {self._project}",
             "offline": "W&B tracks this run offline (no key, or asked to); "
-            f"to upload it later: wandb sync {self._save_dir}/wandb/offline-run-*",
+            f"to upload it later: {self._sync_later}",
             "disabled": "W&B is disabled for this run",
         }[self.mode]
+
+    @property
+    def _sync_later(self) -> str:
+        return f"wandb sync {self._save_dir}/wandb/offline-run-*"
 
     @property
     def experiment(self) -> Any:
@@ -127,43 +95,99 @@ class WandbTracker(WandbLogger):
                 return _Nothing()
         return super().experiment
 
-    @_never_fails
+    @guarded
     def _start(self) -> None:
-        """Start the run, offline if the server cannot be reached."""
+        """Start the run, offline if the server cannot be used; it is complete when it says so."""
         try:
+            if self.mode == "online":
+                check_online(self.asked_online)
             run = super().experiment
-        except wandb.errors.Error as error:
+        except (wandb.errors.Error, OSError) as error:
             if self.mode != "online":
                 raise
-            rank_zero_warn(f"W&B cannot be reached ({error}); this run is tracked offline.")
-            self.mode = self._wandb_init["mode"] = "offline"
+            self.mode = "offline"
+            self._wandb_init |= {"mode": self.mode, "settings": bounded(self.mode, END)}
+            rank_zero_warn(
+                f"W&B cannot be used online ({_line(error)}); this run is tracked "
+                f"offline, to upload it later: {self._sync_later}"
+            )
+            wandb.teardown()  # it would still hold the id of this run
             run = super().experiment
+        run.summary.update({keys.COMPLETED: False})
         run.define_metric(keys.EPOCH)
         for stage in ("train", "val", "test"):
             run.define_metric(f"{stage}/*", step_metric=keys.EPOCH)
 
-    log_metrics = _never_fails(WandbLogger.log_metrics)
-    log_hyperparams = _never_fails(WandbLogger.log_hyperparams)
-    log_image = _never_fails(WandbLogger.log_image)
-    log_table = _never_fails(WandbLogger.log_table)
-    finalize = _never_fails(WandbLogger.finalize)
-    after_save_checkpoint = _never_fails(WandbLogger.after_save_checkpoint)
+    log_metrics = guarded(WandbLogger.log_metrics)
+    log_hyperparams = guarded(WandbLogger.log_hyperparams)
+    log_image = guarded(WandbLogger.log_image)
+    log_table = guarded(WandbLogger.log_table)
+    finalize = guarded(WandbLogger.finalize)
 
     @rank_zero_only
-    @_never_fails
+    @guarded
     def log_picture(self, name: str, path: Path, epoch: int) -> None:
         """Show a picture of the run folder at its epoch."""
         self.experiment.log({name: wandb.Image(str(path)), keys.EPOCH: epoch})
 
     @rank_zero_only
-    @_never_fails
+    def note_use(self, artifact: str | None) -> None:
+        """Let W&B show where the run's weights come from, if it can; run.json says it too."""
+        if artifact is not None and self.mode == "online":
+            with contextlib.suppress(Exception):
+                self.experiment.use_artifact(artifact)
+
+    @rank_zero_only
+    def log_checkpoint(self, path: Path, facts: dict[str, Any]) -> None:
+        """Upload the best checkpoint, once, where the run is to.
+
+        `WandbLogger` would also upload the last one, and none that was saved before a resumption.
+        """
+        if not self.log_model or self.failure is not None or not path.is_file():
+            return
+        try:
+            artifact = wandb.Artifact(f"model-{self.version}", "model", metadata=facts)
+            artifact.add_file(str(path), MODEL_FILE)
+            self.experiment.log_artifact(artifact, aliases=["best", "latest"])
+        except Exception as error:  # such as a server that is gone
+            self._missing.append(f"not the checkpoint: {_line(error)}")
+
+    @rank_zero_only
+    @guarded
     def summarise(self, numbers: dict[str, Any]) -> None:
         """Put final values into the run's summary."""
         self.experiment.summary.update(numbers)
 
     @rank_zero_only
-    @_never_fails
     def finish(self, exit_code: int = 0) -> None:
-        """End the W&B run; call it last, also after an error."""
-        if self._experiment is not None:
+        """End the W&B run; call it last, also after an error or a failure of W&B."""
+        if self._experiment is None:
+            return
+        try:
             self._experiment.finish(exit_code=exit_code)
+        except Exception as error:  # such as the TimeoutError of a server that is gone
+            self._missing.append(_line(error))
+        if self._missing:
+            rank_zero_warn(
+                f"W&B did not take all of this run ({'; '.join(self._missing)}); to upload it "
+                f"later: wandb sync --include-online {self._experiment.settings.sync_dir}"
+            )
+
+    @rank_zero_only
+    @guarded
+    def alert(self, title: str, text: str) -> None:
+        """Tell the user through W&B, by mail or chat as they have set."""
+        self.experiment.alert(title=title, text=text, level="WARN")
+
+    @rank_zero_only
+    @guarded
+    def log_confusion(
+        self, name: str, counts: list[list[int]], classes: Sequence[str], epoch: int
+    ) -> None:
+        """Show a confusion matrix (true, predicted) as a chart of W&B's own, with its table."""
+        self.experiment.log({name: confusion_chart(name, counts, classes), keys.EPOCH: epoch})
+
+
+def _line(error: Exception) -> str:
+    """An error's message in one line."""
+    return " ".join(str(error).split())

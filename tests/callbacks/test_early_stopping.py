@@ -14,6 +14,7 @@ def run(accuracies, **options):
     trainer = SimpleNamespace(
         datamodule=SimpleNamespace(majority_share=lambda part: MAJORITY),
         callback_metrics={},
+        loggers=[],
         current_epoch=0,
         should_stop=False,
         sanity_checking=False,

@@ -29,6 +29,7 @@ def test_every_combination_small_fractions_first(tmp_path):
     assert cells[1].config["data"]["fraction"] == 0.3
     assert cells[1].config["seed_everything"] == 42
     assert cells[1].config["wandb"]["group"] == "s"
+    assert cells[1].config["wandb"]["tags"] == ["s", cells[1].model]
     assert cells[1].folder_name == f"vit-30pct-seed42-{cells[1].identity[:8]}"
 
 

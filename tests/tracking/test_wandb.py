@@ -8,7 +8,7 @@ from fer_lightning.tracking.wandb import Wandb, WandbTracker, choose_mode
 @pytest.fixture
 def no_key(monkeypatch, tmp_path):
     """A home without any W&B key."""
-    for name in ("WANDB_API_KEY", "WANDB_MODE", "WANDB_RUN_ID"):
+    for name in ("WANDB_API_KEY", "WANDB_MODE", "WANDB_RUN_ID", "WANDB_SWEEP_ID", "WANDB_PROJECT"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
@@ -75,23 +75,21 @@ def test_a_failure_is_told_once_and_ends_nothing(no_key, folder, monkeypatch):
     tracker.finish()
 
 
-def test_an_unreachable_server_means_offline(no_key, folder, monkeypatch):
-    init = wandb.init
-
-    def unreachable(**options):
-        if options["mode"] == "online":
-            raise wandb.errors.CommError("no route")
-        return init(**options)
-
-    monkeypatch.setattr(wandb, "init", unreachable)
-    tracker = WandbTracker(Wandb(mode="online"), folder, "abc123")
-    with pytest.warns(UserWarning, match=r"W&B cannot be reached \(no route\)"):
-        tracker.log_metrics({"epoch": 0, "val/acc": 0.5})
-    tracker.finish()
-    assert list((folder.path / "wandb").glob("offline-run-*"))
-    assert tracker.mode == "offline"
+def test_a_given_id_is_taken(no_key, folder, monkeypatch):
+    monkeypatch.setenv("WANDB_RUN_ID", "given")
+    assert WandbTracker(Wandb(mode="disabled"), folder, "ours").place["wandb_id"] == "given"
 
 
-def test_a_sweep_agent_chooses_the_id(no_key, folder, monkeypatch):
-    monkeypatch.setenv("WANDB_RUN_ID", "fromagent")
-    assert WandbTracker(Wandb(mode="disabled"), folder, "ours")._id == "fromagent"
+def test_in_a_sweep_the_agent_decides(no_key, folder, monkeypatch):
+    agent = {"RUN_ID": "fromagent", "SWEEP_ID": "s1", "PROJECT": "swept", "ENTITY": "team"}
+    for name, value in agent.items():
+        monkeypatch.setenv(f"WANDB_{name}", value)
+    tracker = WandbTracker(Wandb(mode="disabled", tags=("a",)), folder, "ours")
+    assert tracker.place == {
+        "wandb_id": "fromagent",
+        "wandb_project": "swept",
+        "wandb_entity": "team",
+    }
+    options = tracker._wandb_init
+    assert (options["group"], options["tags"]) == ("sweep-s1", ["a", "sweep"])
+    assert not {"project", "entity", "id"} & options.keys()  # W&B would warn of them

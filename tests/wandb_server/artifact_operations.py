@@ -110,7 +110,15 @@ def client_id(state: State, v: Variables) -> Any:
     return {"clientIDMapping": {"serverID": found[0].id} if found else None}
 
 
+def use(state: State, v: Variables) -> Any:
+    given = v.get("input") or v  # the client has two forms
+    artifact = state.artifact(given["artifactID"])
+    artifact.used_by.append(given["runName"])
+    return {"useArtifact": {"artifact": {"id": artifact.id}}}
+
+
 OPERATIONS = {
+    "UseArtifact": use,
     "CreateArtifact": create,
     "CreateArtifactManifest": create_manifest,
     "UpdateArtifactManifest": update_manifest,

@@ -64,6 +64,7 @@ class Artifact:
     metadata: str | None = None
     client_id: str | None = None
     state: str = "PENDING"
+    used_by: list[str] = field(default_factory=list)  # names of runs
     manifest: str | None = None  # key of the stored bytes
     files: dict[str, str] = field(default_factory=dict)  # path to key
 

@@ -38,4 +38,4 @@ def serving(home: Path, strict: bool = True) -> Iterator[WandbServer]:
             patch.setenv(name, value)
         yield server
         wandb.teardown()
-        assert not strict or not server.unknown
+        assert not strict or server.unknown == []

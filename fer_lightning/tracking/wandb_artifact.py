@@ -1,0 +1,100 @@
+"""Weights that lie on W&B as an artifact, fetched without trusting what it says about itself."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path, PurePosixPath
+from typing import Any, NamedTuple
+
+import wandb
+
+from fer_lightning.errors import UserError
+from fer_lightning.tracking.wandb_mode import check_online, choose_mode
+
+NAME = re.compile(r"[\w.-]+/[\w.-]+/[\w.-]+(:[\w.-]+)?")
+ENDINGS = (".ckpt", ".safetensors", ".pt", ".pth")
+MOST_BYTES = 4 * 2**30
+ANSWER = 30  # seconds for the server to answer
+OTHERWISE = "or give a file with --model.transfer.weights"
+
+
+class Fetched(NamedTuple):
+    """A file of weights and where it came from."""
+
+    path: Path
+    name: str  # with the version that the alias meant
+    digest: str
+
+
+def fetch_weights(name: str, folder: Path) -> Fetched:
+    """Fetch the one file of weights of an artifact.
+
+    Args:
+        name: ``ENTITY/PROJECT/NAME:ALIAS``, such as ``me/fer_lightning/model-3f2a91c0:best``;
+            without alias the latest version.
+        folder: for the file.
+
+    Raises:
+        UserError: the name is none, W&B cannot be asked, there is no such artifact, or it does not
+            hold one file of weights of reasonable size.
+    """
+    if not NAME.fullmatch(name):
+        raise UserError(
+            f"expected an artifact as ENTITY/PROJECT/NAME:ALIAS but got '{name}'; copy its full "
+            f"name from its page on W&B, {OTHERWISE}"
+        )
+    if choose_mode("auto") != "online":
+        raise UserError(
+            f"expected a W&B key to fetch {name} with but got none, or W&B is switched off; "
+            f"see wandb login, {OTHERWISE}"
+        )
+    try:
+        check_online(look_for_key=False)
+        artifact = wandb.Api(timeout=ANSWER).artifact(name if ":" in name else f"{name}:latest")
+        entry = artifact.get_entry(choose_file(artifact.manifest.entries, name).path)
+        path = Path(entry.download(root=str(folder)))
+    except (wandb.errors.Error, OSError, TimeoutError) as error:
+        raise UserError(
+            f"expected to fetch {name} from W&B but cannot ({' '.join(str(error).split())}); "
+            f"check its name and your access to it, {OTHERWISE}"
+        ) from error
+    if path.stat().st_size > MOST_BYTES:
+        path.unlink()
+        raise UserError(_too_large(entry.path, name))
+    version = f"{artifact.qualified_name.partition(':')[0]}:{artifact.version}"
+    return Fetched(path, version, artifact.digest)
+
+
+def choose_file(entries: Mapping[str, Any], name: str) -> Any:
+    """Return the entry of a manifest that is a file of weights.
+
+    Args:
+        entries: by path, each with ``path``, ``size`` and ``ref``.
+        name: of the artifact, for messages.
+
+    Raises:
+        UserError: none or several are, or it lies elsewhere, leaves the folder, or is too large.
+    """
+    found = [entry for path, entry in entries.items() if path.endswith(ENDINGS)]
+    if len(found) != 1:
+        held = ", ".join([*entries][:5]) or "nothing"
+        raise UserError(
+            f"expected one file of weights ({', '.join(ENDINGS)}) in {name} but it holds {held}; "
+            f"choose an artifact of type model, {OTHERWISE}"
+        )
+    (entry,) = found
+    path = PurePosixPath(entry.path)
+    if path.is_absolute() or ".." in path.parts or "\\" in entry.path or entry.ref is not None:
+        raise UserError(
+            f"expected a file inside of {name} but got one elsewhere ({entry.ref or entry.path}); "
+            f"fetch it yourself if you trust it, {OTHERWISE}"
+        )
+    if entry.size is None or entry.size > MOST_BYTES:
+        raise UserError(_too_large(entry.path, name))
+    return entry
+
+
+def _too_large(path: str, name: str) -> str:
+    return (
+        f"expected weights of at most {MOST_BYTES // 2**30} GB but {path} in {name} is larger; "
+        f"fetch it yourself if you trust it, {OTHERWISE}"
+    )
