@@ -8,6 +8,7 @@ import sys
 
 import numpy as np
 import pytest
+from wandb_server.tracked import serving
 
 RANKS = """
 import lightning as L, torch
@@ -20,7 +21,7 @@ class Hash(L.Callback):
 FIT = [
     *("fit", "--model.net=cnn", "--model.net.widths=[4,4,8,8]", "--model.net.feature_width=16"),
     *("--data.source=drawn", "--data.drawn.size=210", "--data.eval_batch_size=10"),
-    *("--data.batch_size=16", "--trainer.max_epochs=2", "--wandb.mode=disabled", "--run_name=two"),
+    *("--data.batch_size=16", "--trainer.max_epochs=2", "--run_name=two"),
     *("--trainer.devices=2", "--trainer.strategy=ddp", "--trainer.accelerator=cpu"),
     *("--trainer.callbacks+=ranks.Hash", "--trainer.enable_progress_bar=false"),
     *("--trainer.callbacks+=fer_lightning.callbacks.FocusCallback",),
@@ -29,26 +30,28 @@ FIT = [
 
 
 def run(folder, *argv):
+    paths = [str(folder), *filter(None, [os.environ.get("PYTHONPATH")])]
     done = subprocess.run(
         [sys.executable, "-m", "fer_lightning.cli", *argv],
         cwd=folder,
-        env=os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": f"{folder}"},
+        env=os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(paths)},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=600,
     )
     assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """A run of two processes, and the test of its best checkpoint by one."""
+def done(tmp_path_factory):
+    """A run of two processes, and the test of its best checkpoint by one; what W&B knows of it."""
     folder = tmp_path_factory.mktemp("ddp")
     (folder / "ranks.py").write_text(RANKS)
     taken = folder / "runs/two"  # a complete run of the same name must not confuse any rank
     taken.mkdir(parents=True)
     (taken / "summary.json").write_text("{}")
-    run(folder, *FIT)
+    with serving(folder / "home") as server:
+        run(folder, *FIT)
     run(
         folder,
         *(
@@ -57,8 +60,21 @@ def folder(tmp_path_factory):
             "--ckpt_path=runs/two-2/checkpoints/best.ckpt",
         ),
         *("--trainer.devices=1", "--trainer.strategy=auto", "--run_name=one"),
+        "--wandb.mode=disabled",
     )
-    return folder
+    return folder, server.state
+
+
+@pytest.fixture
+def folder(done):
+    return done[0]
+
+
+def test_there_is_one_run_on_wandb(done):
+    run = done[1].run()
+    assert (run.starts, run.state, run.summary["completed"]) == (1, "finished", True)
+    assert run.config["run"]["processes"] == 2
+    assert [row["epoch"] for row in run.history if "val/acc" in row] == [0, 1]
 
 
 def test_both_ranks_end_with_the_same_parameters(folder):
