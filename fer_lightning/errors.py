@@ -11,6 +11,10 @@ class UserError(ValueError):
     """
 
 
+class Diverged(UserError):  # noqa: N818 (a state of the model)
+    """The model's answers are no numbers any more."""
+
+
 def nearest(word: str, known: Iterable[str]) -> str:
     """Suggest the known word nearest to a mistyped one, as the end of an error message.
 

@@ -5,6 +5,7 @@ import torch
 from lightning.pytorch.utilities import rank_zero_warn
 
 from fer_lightning import keys
+from fer_lightning.errors import Diverged
 from fer_lightning.keys import key
 from fer_lightning.tracking.tracker import AlertTracker
 
@@ -24,7 +25,7 @@ def alarm(trainer: L.Trainer, title: str, text: str) -> None:
 
 
 class LossAlarm(L.Callback):
-    """Says, once, that a loss is no number any more."""
+    """Says, once, that a loss is no number any more, or that a run ended because of it."""
 
     def __init__(self) -> None:
         self.told = False
@@ -44,3 +45,11 @@ class LossAlarm(L.Callback):
                     "more; start it with a lower --model.lr or with --model.warmup_epochs=1.",
                 )
                 return
+
+    def on_exception(
+        self, trainer: L.Trainer, pl_module: L.LightningModule, exception: BaseException
+    ) -> None:
+        """Tell of the end of a run whose model has diverged."""
+        if isinstance(exception, Diverged) and not self.told:
+            self.told = True
+            alarm(trainer, "Loss is not a number", str(exception))

@@ -8,7 +8,7 @@ from torchmetrics.functional.classification import (
     multiclass_confusion_matrix,
 )
 
-from fer_lightning.errors import UserError
+from fer_lightning.errors import Diverged, UserError
 
 # torchmetrics 1.9 puts a confidence of exactly 1.0 into a sixteenth bin of its own.
 HIGHEST_CONFIDENCE = 1 - 1e-7
@@ -123,7 +123,7 @@ def _check(logits: Tensor, labels: Tensor) -> None:
             f"from {labels.min().item()} to {labels.max().item()}: check num_classes."
         )
     if not logits.isfinite().all():
-        raise UserError(
+        raise Diverged(
             "expected finite logits, but got NaN or infinity: the model has diverged; lower the "
             "learning rate or clip gradients."
         )

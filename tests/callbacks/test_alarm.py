@@ -7,6 +7,8 @@ import pytest
 import torch
 
 from fer_lightning.callbacks.alarm import LossAlarm
+from fer_lightning.errors import Diverged
+from fer_lightning.metrics.classification import classification_metrics
 
 
 class Phone:
@@ -48,3 +50,13 @@ def test_numbers_are_fine():
     LossAlarm().on_validation_end(run, None)
     LossAlarm().on_validation_end(trainer(val=float("nan"), fn="validate"), None)
     assert run.loggers[0].rang == []
+
+
+def test_a_model_that_has_diverged_ends_the_run_with_an_alert():
+    run, alarm = trainer(), LossAlarm()
+    with pytest.raises(Diverged) as found:
+        classification_metrics(torch.full((2, 2), float("nan")), torch.tensor([0, 1]))
+    with pytest.warns(UserWarning, match="the model has diverged"):
+        alarm.on_exception(run, None, found.value)
+    alarm.on_exception(run, None, KeyboardInterrupt())
+    assert run.loggers[0].rang == ["Loss is not a number"]
