@@ -2,38 +2,39 @@
 
 import errno
 import json
-import secrets
-import shlex
-import sys
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import lightning as L
 import yaml
-from lightning.pytorch.callbacks import ModelCheckpoint
 from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
 from lightning.pytorch.utilities import rank_zero_only, rank_zero_warn
 from lightning.pytorch.utilities.exceptions import MisconfigurationException
 from rich.console import Console
 
-from fer_lightning import keys
 from fer_lightning.callbacks.alarm import LossAlarm
-from fer_lightning.callbacks.early_stopping import FairEarlyStopping
 from fer_lightning.callbacks.epoch_seed import EpochSeed
 from fer_lightning.callbacks.progress import Progress
 from fer_lightning.callbacks.recorder import Recorder
 from fer_lightning.commands.arguments import with_class_paths
+from fer_lightning.commands.run_options import add_run_options
+from fer_lightning.commands.run_start import (
+    checkpointing,
+    earlier_run,
+    listed,
+    run_facts,
+    run_name,
+)
 from fer_lightning.commands.start_weights import StartWeights
 from fer_lightning.errors import UserError
-from fer_lightning.keys import Stage, key
+from fer_lightning.keys import Stage
 from fer_lightning.lit.checkpoint import check_description, read_checkpoint
 from fer_lightning.models.pretrained import tell
 from fer_lightning.study.report.write import write_page
 from fer_lightning.tracking.metrics_csv import MetricsCSV
 from fer_lightning.tracking.rank import is_rank_zero
-from fer_lightning.tracking.run_folder import RunFolder, atomic, new_run_folder, unfinished_run
+from fer_lightning.tracking.run_folder import RunFolder, atomic, new_run_folder
 from fer_lightning.tracking.summary import summary_table
 from fer_lightning.tracking.tensorboard import MISSING, TensorBoardTracker, is_installed
 from fer_lightning.tracking.wandb import Wandb, WandbTracker
@@ -41,7 +42,6 @@ from fer_lightning.tracking.wandb_sweep import in_sweep
 
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 INTERRUPTED, TERMINATED = 130, 143  # exit codes after Ctrl-C and SIGTERM
-LINKED = ("num_classes", "in_chans", "image_size")  # what the model takes from the data
 
 
 class TrainingCLI(LightningCLI):
@@ -53,36 +53,7 @@ class TrainingCLI(LightningCLI):
 
     def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
         """Add what a run needs beside trainer, model and data."""
-        parser.add_lightning_class_args(FairEarlyStopping, "early_stopping")
-        parser.add_class_arguments(Wandb, "wandb")
-        parser.add_argument("--runs_dir", type=str, default="runs", help="Folder of run folders.")
-        parser.add_argument("--run_name", type=str | None, default=None, help="Name of the folder.")
-        parser.add_argument(
-            "--resume",
-            nargs="?",
-            const="same",
-            type=str | None,
-            default=None,
-            help="Go on with the newest run of the same configuration, or with a run folder.",
-        )
-        parser.add_argument(
-            "--from_artifact",
-            type=str | None,
-            default=None,
-            help="Start from weights on W&B, ENTITY/PROJECT/NAME:ALIAS, as from transfer.weights.",
-        )
-        parser.add_argument(
-            "--test_after_fit", type=bool, default=True, help="Test the best checkpoint after fit."
-        )
-        parser.add_argument(
-            "--report", type=bool, default=True, help="Write report.html after fit and test."
-        )
-        parser.add_argument(
-            "--tensorboard", type=bool, default=True, help="Write event files for TensorBoard."
-        )
-        for name in LINKED:
-            target = f"model.net.init_args.{name}"
-            parser.link_arguments(f"data.{name}", target, apply_on="instantiate")
+        add_run_options(parser)
 
     def _parse_ckpt_path(self) -> None:
         """Leave the model to the configuration; `_check_inputs` compares it with the checkpoint."""
@@ -114,18 +85,11 @@ class TrainingCLI(LightningCLI):
     def _open_folder(self) -> RunFolder:
         """Find the run folder to go on with, or make a new one (on rank zero)."""
         root = Path(self.settings.runs_dir)
-        if not self.resuming:
-            made = is_rank_zero()  # other ranks only need a name: they neither read nor write it
-            return new_run_folder(root, self._name()) if made else RunFolder(root / self._name())
-        given = self.settings.resume
-        same = given == "same"
-        found = unfinished_run(root, self.config_text) if same else RunFolder(Path(given))
-        if found is None or not found.config.is_file():
-            raise UserError(
-                "expected a run of this configuration to go on with but found none in "
-                f"{root if same else given}; leave out --resume to start one"
-            )
-        return found
+        if self.resuming:
+            return earlier_run(root, self.settings.resume, self.config_text)
+        name = run_name(self.settings, str(self.subcommand))
+        made = is_rank_zero()  # other ranks only need a name: they neither read nor write it
+        return new_run_folder(root, name) if made else RunFolder(root / name)
 
     def _check_inputs(self) -> None:
         """Find mistakes before anything is written."""
@@ -143,24 +107,11 @@ class TrainingCLI(LightningCLI):
                 "it is checkpoints/best.ckpt in a run folder"
             )
 
-    def _name(self) -> str:
-        """A folder name that tells runs apart: ``vit-30pct-seed42``."""
-        if self.settings.run_name:
-            return Path(self.settings.run_name).name
-        fraction = self.settings.data.fraction
-        parts = [
-            *([] if self.subcommand == "fit" else [str(self.subcommand)]),
-            self.settings.model.net.class_path.rsplit(".", 1)[-1].lower(),
-            *([] if fraction == 1 else [f"{100 * fraction:g}pct"]),
-            f"seed{self.settings.seed_everything}",
-        ]
-        return "-".join(parts)
-
     def instantiate_trainer(self, **kwargs: Any) -> L.Trainer:
         """Add the run folder's loggers and callbacks to those of the configuration."""
         self._check_inputs()
         self.folder = self._open_folder()
-        run = self._run_facts()
+        run = run_facts(self.folder, self.settings.seed_everything, self.resuming)
         trainer = self.config_init[self.subcommand].trainer
         metrics = MetricsCSV(self.folder.metrics)
         self.wandb = WandbTracker(self._wandb_options(run), self.folder, run["wandb_id"])
@@ -175,15 +126,15 @@ class TrainingCLI(LightningCLI):
                 logger=[
                     *(metrics, self.wandb),
                     *([self.tensorboard] if self.tensorboard else []),
-                    *_listed(trainer.logger),
+                    *listed(trainer.logger),
                 ],
                 callbacks=[
                     EpochSeed(self.settings.seed_everything),
                     self.recorder,
                     LossAlarm(),
                     *([] if trainer.enable_progress_bar is False else [Progress()]),
-                    *_listed(trainer.callbacks),
-                    *_checkpointing(self.folder),
+                    *listed(trainer.callbacks),
+                    *checkpointing(self.folder),
                 ],
                 default_root_dir=str(self.folder.path),
                 **kwargs,
@@ -197,18 +148,6 @@ class TrainingCLI(LightningCLI):
         options: Wandb = self._get(self.config_init, "wandb")
         where = {name: run.get(f"wandb_{name}") for name in ("project", "entity")}
         return replace(options, **{name: place for name, place in where.items() if place})
-
-    def _run_facts(self) -> dict[str, Any]:
-        """How this run was started; a resumed run keeps its identity."""
-        if self.resuming and self.folder.run.is_file():
-            return json.loads(self.folder.run.read_text())
-        return {
-            "run": self.folder.path.name,
-            "wandb_id": secrets.token_hex(4),
-            "started": datetime.now(UTC).isoformat(timespec="seconds"),
-            "command": shlex.join(["fer-lightning", *sys.argv[1:]]),
-            "seed": self.settings.seed_everything,
-        }
 
     def _run_subcommand(self, subcommand: str) -> None:
         """Run it; whatever happens, say how to go on and close W&B."""
@@ -319,17 +258,3 @@ class TrainingCLI(LightningCLI):
     @rank_zero_only
     def _say(self, text: str) -> None:
         Console(stderr=True).print(text, highlight=False, soft_wrap=True, markup=False)
-
-
-def _listed(value: Any) -> list[Any]:
-    """Whatever a trainer argument allows, as a list of objects."""
-    if value is None or isinstance(value, bool):
-        return []
-    return list(value) if isinstance(value, list | tuple) else [value]
-
-
-def _checkpointing(folder: RunFolder) -> list[ModelCheckpoint]:
-    """Keep the best epoch by validation accuracy, and the last one to go on from."""
-    where: dict[str, Any] = {"dirpath": folder.checkpoints, "enable_version_counter": False}
-    best = ModelCheckpoint(filename="best", monitor=key("val", keys.ACC), mode="max", **where)
-    return [best, ModelCheckpoint(filename="last", **where)]

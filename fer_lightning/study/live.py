@@ -3,21 +3,17 @@
 import time
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
-from types import TracebackType
 
 from rich.console import Console, Group
-from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from fer_lightning.processes.live import BETWEEN_LOOKS, STYLES, LiveView
 from fer_lightning.study.execute import Job
 from fer_lightning.study.progress import Progress, progress_of, seconds_left
 
-STYLES = {"done": "green", "running": "bold cyan", "failed": "bold red", "half-done": "yellow"}
-BETWEEN_LOOKS = 1.0  # seconds; each reads a few small files
 
-
-class LiveTable:
+class LiveTable(LiveView):
     """Shows a study's cells; `watch` is what `execute` calls.
 
     Args:
@@ -26,26 +22,14 @@ class LiveTable:
     """
 
     def __init__(self, jobs: Sequence[Job], console: Console) -> None:
-        self.jobs, self.console = jobs, console
+        super().__init__(console)
+        self.jobs = jobs
         self.rows = {job.cell.name: progress_of(job) for job in jobs}
-        self.live = Live(console=console, auto_refresh=False, transient=True)
-        self.looked = 0.0
         self.announced: set[str] = set()
 
-    def __enter__(self) -> "LiveTable":
-        if self.console.is_terminal:
-            self.live.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self.console.is_terminal:
-            self.live.stop()
-            self.console.print(study_view(self.rows.values(), None))
+    def view(self) -> Group:
+        """Lay out all cells as they were seen last."""
+        return study_view(self.rows.values(), None)
 
     def watch(self, job: Job | None) -> None:
         """Look at the job at work, at most once a second, and at its end."""

@@ -3,15 +3,13 @@
 import time
 from collections.abc import Sequence
 from datetime import timedelta
-from types import TracebackType
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console, Group
-from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from fer_lightning.study.live import BETWEEN_LOOKS, STYLES
+from fer_lightning.processes.live import BETWEEN_LOOKS, STYLES, LiveView
 from fer_lightning.sweep.labels import label, short_names
 from fer_lightning.sweep.state import SweepState, best_first
 from fer_lightning.sweep.trial import Reader, Trial
@@ -22,7 +20,7 @@ STATES = ("done", "stopped", "running", "failed", "half-done", "waiting")
 LOOKS = STYLES | {"stopped": "green dim"}
 
 
-class LiveSweep:
+class LiveSweep(LiveView):
     """Shows a sweep; `watch` is what the engine calls.
 
     Args:
@@ -33,24 +31,8 @@ class LiveSweep:
     """
 
     def __init__(self, state: SweepState, reader: Reader, count: int, console: Console) -> None:
-        self.state, self.reader, self.count, self.console = state, reader, count, console
-        self.live = Live(console=console, auto_refresh=False, transient=True)
-        self.looked = 0.0
-
-    def __enter__(self) -> "LiveSweep":
-        if self.console.is_terminal:
-            self.live.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self.console.is_terminal:
-            self.live.stop()
-            self.console.print(self.view())
+        super().__init__(console)
+        self.state, self.reader, self.count = state, reader, count
 
     def watch(self, trial: Trial | None) -> None:
         """Look at most once a second, and whenever a run begins or ends."""
