@@ -6,8 +6,9 @@ from typing import Any
 
 import wandb
 
-from fer_lightning.tracking.wandb import choose_mode
+from fer_lightning.tracking.wandb_mode import Mode, bounded, check_online, choose_mode
 
+END = 120  # seconds for the last of a report: its page alone may have megabytes
 Rows = tuple[Sequence[str], Sequence[Sequence[Any]]]  # columns, and rows below them
 
 
@@ -30,15 +31,15 @@ def log_report(
     Returns:
         Where the run is: its address, or how to upload it.
     """
-    mode = choose_mode("auto")
-    run = wandb.init(
-        project=project,
-        name=name,
-        job_type="report",
-        dir=page.parent,
-        mode=mode,
-        settings=wandb.Settings(init_timeout=30, silent=mode != "online"),
-    )
+    mode, why = choose_mode("auto"), ""
+    try:
+        run = _start(project, name, page, mode)
+    except (wandb.errors.Error, OSError) as error:
+        if mode != "online":
+            raise
+        mode, why = "offline", f" ({' '.join(str(error).split())})"
+        wandb.teardown()  # it would still hold what it began online
+        run = _start(project, name, page, mode)
     code = 1
     try:
         shown: dict[str, Any] = {
@@ -51,7 +52,33 @@ def log_report(
         run.log(shown | {"report": wandb.Html(page.read_text(encoding="utf-8"), inject=False)})
         code = 0
     finally:
-        run.finish(exit_code=code)
+        late = _finish(run, code)
+    if late:
+        again = f"wandb sync --include-online {run.settings.sync_dir}"
+        return f"W&B did not take all of the report ({late}); to upload it later: {again}"
     if mode == "online":
         return f"W&B: {run.url}"
-    return f"W&B {mode}; to upload it later: wandb sync {page.parent}/wandb/offline-run-*"
+    return f"W&B {mode}{why}; to upload it later: wandb sync {page.parent}/wandb/offline-run-*"
+
+
+def _start(project: str, name: str, page: Path, mode: Mode) -> Any:
+    """Begin the run; a server that is gone is an error within seconds."""
+    if mode == "online":
+        check_online(look_for_key=False)
+    return wandb.init(
+        project=project,
+        name=name,
+        job_type="report",
+        dir=page.parent,
+        mode=mode,
+        settings=bounded(mode, END),
+    )
+
+
+def _finish(run: Any, code: int) -> str:
+    """End the run; return why its server did not take everything, if it did not."""
+    try:
+        run.finish(exit_code=code)
+    except Exception as error:  # such as the TimeoutError of a server that is gone
+        return " ".join(str(error).split()) or type(error).__name__
+    return ""

@@ -34,3 +34,24 @@ def test_a_failure_closes_the_run(tmp_path, monkeypatch):
     import wandb
 
     assert wandb.run is None
+
+
+def test_online_it_is_a_run_of_the_project(tmp_path, wandb_server):
+    page = tmp_path / "report.html"
+    page.write_text("<!doctype html><title>A study</title>")
+    rows = {"accuracy": (["model", "x"], [["cnn", 0.5]])}
+    assert log_report("faces", "a study", rows, [], page).startswith("W&B: http://127.0.0.1")
+    (run,) = wandb_server.state.runs.values()
+    assert run.state == "finished"
+    assert run.logged("tables/accuracy")[0]["nrows"] == 1
+    assert run.logged("report")
+
+
+def test_a_server_that_is_gone_leaves_an_offline_run(tmp_path, wandb_server):
+    wandb_server.stop()
+    page = tmp_path / "report.html"
+    page.write_text("<!doctype html><title>A study</title>")
+    told = log_report("faces", "a study", {}, [], page)
+    assert told.startswith("W&B offline (no connection to http://127.0.0.1")
+    assert "wandb sync" in told
+    assert list(tmp_path.glob("wandb/offline-run-*"))
