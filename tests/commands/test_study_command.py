@@ -188,7 +188,8 @@ def test_the_shipped_study_goes_on_from_the_shipped_results():
     assert {names[known]: path.name for known, path in found.items()} == {
         path.name: path.name for path in runs_below(study.results)
     }
-    assert {f"{model}-30pct-seed42" for model in ("cnn", "vit", "swin")} <= set(map(names.get, found))
+    first = {f"{model}-30pct-seed42" for model in ("cnn", "vit", "swin")}
+    assert first <= set(map(names.get, found))
 
 
 def test_the_small_study_has_eight_cells():
