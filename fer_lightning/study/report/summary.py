@@ -88,9 +88,10 @@ def _overview(collection: Collection) -> Table:
         ]
         runs = len(collection.select(model))
         rows.append((model, runs, *means))
+    over = "mean over seeds" if len(collection.seeds) > 1 else "seed"
     return Table(
         "overview",
-        f"Test accuracy, mean over seeds {', '.join(map(str, collection.seeds))}.",
+        f"Test accuracy, {over} {', '.join(map(str, collection.seeds))}.",
         ("model", "runs", *(percent(fraction) for fraction in collection.fractions)),
         tuple(rows),
     )
