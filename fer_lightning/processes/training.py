@@ -14,6 +14,7 @@ from fer_lightning.processes.signals import INTERRUPTED, TERMINATED
 Outcome = Literal["done", "failed", "stopped"]
 TICK = 0.2  # seconds between looks at a training
 PATIENCE = 60.0  # seconds that a training may take to end when asked to
+OF_ONE_RUN = ("WANDB_RUN_ID", "WANDB_SWEEP_ID", "WANDB_SWEEP_PARAM_PATH")  # never of many
 
 
 class Training:
@@ -26,7 +27,7 @@ class Training:
         command: the process.
         done: whether there is nothing left to do.
         prepare: writes what the process reads.
-        environment: variables beside this process's.
+        environment: variables beside this process's, of which those of one W&B run are left out.
     """
 
     def __init__(
@@ -106,9 +107,14 @@ class Training:
             stderr=subprocess.STDOUT,
             start_new_session=True,
             pass_fds=[self.lock.fileno()],
-            env=os.environ | self.environment,
+            env=_inherited() | self.environment,
         )
 
     def _close(self, outcome: Outcome) -> Outcome:
         self.lock.close()
         return outcome
+
+
+def _inherited() -> dict[str, str]:
+    """The environment without what says which single run on W&B a process is."""
+    return {name: value for name, value in os.environ.items() if name not in OF_ONE_RUN}

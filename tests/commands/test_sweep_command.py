@@ -51,6 +51,7 @@ def finished(tmp_path_factory):
         patch.setenv("WANDB_MODE", "offline")
         patch.setenv("COLUMNS", "200")
         patch.setenv("HOME", str(folder))
+        patch.setenv("WANDB_RUN_ID", "of-another")  # two runs must not take it
         assert main(["sweep", "tiny.yaml"]) == 0
     return folder / "runs/tiny"
 

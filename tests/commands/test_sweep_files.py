@@ -33,7 +33,8 @@ def agents_command(monkeypatch, sweep, point):
     monkeypatch.setattr(
         wandb_agent, "AgentProcess", lambda command, **_: started.append(command) or _Process()
     )
-    monkeypatch.setenv("WANDB_SWEEP_ID", "abc")
+    for name in ("SWEEP_ID", "RUN_ID", "SWEEP_PARAM_PATH"):  # the agent sets them, too
+        monkeypatch.setenv(f"WANDB_{name}", "abc")
     agent = object.__new__(wandb_agent.Agent)
     agent._sweep_command = list(sweep.content["command"])
     agent._in_jupyter = agent._function = agent._forward_signals = None

@@ -39,7 +39,7 @@ def test_event_files_hold_what_the_run_folder_holds(fit):
     }
     assert [picture.step for picture in events.Images("val/confusion")] == [0, 1]
     config = (FOLDER / "tensorboard/projector_config.pbtxt").read_text()
-    assert "val_features.tsv" in config
+    assert "val_features.tensor" in config
     assert "test_features.png" in config
 
 
