@@ -67,8 +67,8 @@ def own_work(folder: Path, cells: int) -> float:
     summary = {"epochs": 2, "seconds": 1.0, "test": measured, "val": measured}
 
     def command(cell: CellFolder) -> list[str]:
+        (cell.path / "controls").mkdir(parents=True)
         write_json(cell.path / "summary.json", summary)
-        (cell.path / "controls").mkdir(exist_ok=True)
         (cell.path / "controls/randomisation.csv").write_text("")
         return ["true"]
 
