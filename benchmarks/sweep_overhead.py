@@ -4,10 +4,10 @@
 
 A run is trained twice: by the sweep, and by the same process started alone with the configuration
 that the sweep has written. What the sweep adds is the difference (noise of process starts
-included); beside it stands the sweep's own work measured alone, with trainings that end at once:
-drawing a point, writing it out, state, table and looks, with 20 and with 100 runs before it, for
-the cheapest search and the dearest, one process start (of ``true``) included. The goal is at most
-5 % of a smoke-size run.
+included); beside it stands the sweep's own work measured alone, with trainings that copy their
+results and end: drawing a point, writing it out, state, table and looks, with 20 and with 100 runs
+before it, for the cheapest search and the dearest, one process start (of ``cp``) included. The goal
+is at most 5 % of a smoke-size run.
 """
 
 import argparse
@@ -26,6 +26,7 @@ from fer_lightning.study.cell_folder import CellFolder
 from fer_lightning.sweep.engine import Engine
 from fer_lightning.sweep.file import Sweep, read_sweep
 from fer_lightning.sweep.live import LiveSweep
+from fer_lightning.sweep.search import draw
 from fer_lightning.sweep.state import SweepState, open_state
 from fer_lightning.sweep.trial import Reader
 from fer_lightning.sweep.workers import LocalWorkers
@@ -76,15 +77,19 @@ def run(state: SweepState, count: int, command: Callable[[CellFolder], list[str]
 
 
 def own_work(folder: Path, method: str, before: int, count: int) -> float:
-    """Seconds per run of everything but the training, which is replaced by files."""
+    """Seconds per run of everything but the training, which is replaced by a copy of files."""
+    trained = [folder / f"trained-{method}" / f"{kind}" for kind in range(7)]
+    for kind, path in enumerate(trained):
+        path.mkdir(parents=True)
+        acc = 0.2 + 0.001 * kind
+        rows = "".join(f"{epoch},{acc}\n" for epoch in range(2))
+        RunFolder(path).metrics.write_text(f"epoch,val/acc\n{rows}")
+        measured = {"acc": acc}
+        write_json(path / "summary.json", {"seconds": 1.0, "val": measured, "test": measured})
 
     def command(cell: CellFolder) -> list[str]:
         number = int(cell.path.name.rpartition("-")[2])
-        rows = "".join(f"{epoch},{0.2 + 0.001 * (number % 7)}\n" for epoch in range(2))
-        RunFolder(cell.path).metrics.write_text(f"epoch,val/acc\n{rows}")
-        acc = {"acc": 0.2}
-        write_json(cell.path / "summary.json", {"seconds": 1.0, "val": acc, "test": acc})
-        return ["true"]
+        return ["cp", "-R", f"{trained[number % len(trained)]}/.", str(cell.path)]
 
     state = open_state(folder / f"own-{method}", sweep_in(folder, method), None, 0)
     run(state, before, command)
@@ -93,23 +98,32 @@ def own_work(folder: Path, method: str, before: int, count: int) -> float:
 
 def compare(folder: Path, repeats: int) -> tuple[list[float], list[float]]:
     """Seconds of runs alone and of the same runs by a sweep, in turn."""
-    alone, swept = [], []
-    for repeat in range(repeats):
-        state = open_state(folder / f"out-{repeat}", sweep_in(folder, "random"), None, repeat)
-        swept.append(seconds(lambda state=state: run(state, 1, run_command)))
-        by_hand = folder / f"alone-{repeat}"
-        by_hand.mkdir()
-        text = RunFolder(state.trials[0].folder.path).config.read_text()
-        RunFolder(by_hand).config.write_text(text)
-        command = run_command(CellFolder(by_hand))
+    sweep = sweep_in(folder, "random")
+    took: dict[str, list[float]] = {"alone": [], "swept": []}
+
+    def alone(repeat: int) -> None:
+        point = draw(sweep, [], Reader(sweep.metric, sweep.goal), repeat)
+        assert point is not None
+        place = RunFolder(folder / f"alone-{repeat}")
+        place.path.mkdir()
+        place.config.write_text(configuration_text(sweep, point))
+        command = run_command(CellFolder(place.path))
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        alone.append(seconds(lambda c=command, q=quiet: subprocess.run(c, check=True, **q)))
-    return alone, swept
+        took["alone"].append(seconds(lambda: subprocess.run(command, check=True, **quiet)))
+
+    def swept(repeat: int) -> None:
+        state = open_state(folder / f"out-{repeat}", sweep, None, repeat)
+        took["swept"].append(seconds(lambda: run(state, 1, run_command)))
+
+    for repeat in range(repeats):
+        for way in (alone, swept) if repeat % 2 else (swept, alone):
+            way(repeat)
+    return took["alone"], took["swept"]
 
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--repeats", type=int, default=3)
+    options.add_argument("--repeats", type=int, default=6)
     options.add_argument("--runs", type=int, default=10, help="measured, of each kind")
     options.add_argument("--before", type=int, nargs="+", default=[20, 100])
     args = options.parse_args()

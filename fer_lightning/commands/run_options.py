@@ -24,6 +24,7 @@ def add_run_options(parser: LightningArgumentParser) -> None:
     )
     parser.add_argument(
         "--from_artifact",
+        "--from-artifact",
         type=str | None,
         default=None,
         help="Start from weights on W&B, ENTITY/PROJECT/NAME:ALIAS, as from transfer.weights.",

@@ -63,8 +63,6 @@ class Engine:
         with asked_to_stop() as asked:
             try:
                 while True:
-                    for ended in self.workers.ended():
-                        self._end(ended)
                     if asked:
                         raise Stopped
                     self._stop_early()
@@ -72,8 +70,12 @@ class Engine:
                         self._begin(trial)
                     if not self.running:
                         break
+                    ended = list(self.workers.ended())
+                    for one in ended:
+                        self._end(one)
                     self.watch(None)
-                    time.sleep(TICK)
+                    if not ended:
+                        self.workers.wait(TICK)
             finally:
                 self.workers.end()
                 for trial in self.running.values():

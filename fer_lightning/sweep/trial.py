@@ -7,13 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from fer_lightning import keys
 from fer_lightning.errors import UserError, nearest
-from fer_lightning.keys import EPOCH
+from fer_lightning.keys import EPOCH, key
 from fer_lightning.study.cell_folder import CellFolder
 from fer_lightning.tracking.run_folder import RunFolder
 
 State = Literal["done", "stopped", "running", "failed", "half-done", "waiting"]
-EPOCH_SECONDS = "train/epoch_seconds"
+EPOCH_SECONDS = key("train", keys.EPOCH_SECONDS)
 
 
 @dataclass

@@ -21,7 +21,7 @@ class Ended(NamedTuple):
 
 
 class Workers(Protocol):
-    """Trains folders, several at a time; no method waits but `end`."""
+    """Trains folders, several at a time; no method waits but `wait` and `end`."""
 
     @property
     def free(self) -> int:
@@ -32,6 +32,9 @@ class Workers(Protocol):
 
     def ended(self) -> Iterator[Ended]:
         """Name trainings that have ended since the last call."""
+
+    def wait(self, seconds: float) -> None:
+        """Wait for a training to end, at most so long; call it only while there is one."""
 
     def ask_to_end(self, name: str) -> None:
         """End one training early."""
@@ -77,6 +80,10 @@ class LocalWorkers:
                 del self.at_work[name]
                 self.idle.append(training.environment)
                 yield Ended(name, outcome, training.code)
+
+    def wait(self, seconds: float) -> None:
+        """Wait for the training that began first, at most so long; others may end meanwhile."""
+        next(iter(self.at_work.values())).wait(seconds)
 
     def ask_to_end(self, name: str) -> None:
         """End one training early."""
@@ -142,6 +149,10 @@ class RayWorkers:
                 yield Ended(name, *self.ray.get(task))
             except self.ray.exceptions.RayError:  # a worker that died or was asked to end
                 yield Ended(name, "stopped", 0)
+
+    def wait(self, seconds: float) -> None:
+        """Wait for any training to end, at most so long."""
+        self.ray.wait(list(self.at_work.values()), timeout=seconds)
 
     def ask_to_end(self, name: str) -> None:
         """End one training early: the worker is interrupted, and ends its process."""

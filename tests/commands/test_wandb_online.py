@@ -64,7 +64,7 @@ def second(story):
     """A run that starts from the first one's best checkpoint and learns nothing."""
     _, first = story
     start = ["--model.transfer.head=keep", "--model.lr=1e-30", "--wandb.log_model=false"]
-    artifact = f"--from_artifact=tester/faces/model-{first.name}:best"
+    artifact = f"--from-artifact=tester/faces/model-{first.name}:best"
     assert main([*FIT, "--run_name=two", "--trainer.max_epochs=1", artifact, *start]) == 0
     return json.loads(Path("runs/two/run.json").read_text())
 
@@ -128,6 +128,14 @@ def test_only_the_best_checkpoint_is_uploaded(server, run):
     assert (model.name, set(model.aliases)) == (f"model-{run.name}", {"best", "latest"})
     (key,) = model.files.values()
     assert server.state.stored[key] == Path("runs/one/checkpoints/best.ckpt").read_bytes()
+
+
+def test_a_loss_that_is_no_number_is_an_alert(server):
+    assert main([*FIT, "--run_name=lost", "--model.lr=1e30", "--wandb.log_model=false"]) == 2
+    (lost,) = [r for r in server.state.runs.values() if r.fields["displayName"] == "lost"]
+    (alert,) = lost.alerts
+    assert (alert["title"], alert["severity"]) == ("Loss is not a number", "WARN")
+    assert (lost.state, lost.summary["completed"]) == ("failed", False)
 
 
 def test_a_collapse_is_an_alert(run):

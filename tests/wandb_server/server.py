@@ -6,13 +6,12 @@ import gzip
 import json
 import re
 import threading
-from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Literal, Self
 from urllib.parse import unquote
 
 from wandb_server import artifact_operations, read_operations, run_operations, sweep_operations
-from wandb_server.state import Run, State
+from wandb_server.state import State
 
 KEY = "0123456789abcdef" * 2 + "01234567"  # forty characters
 OPERATIONS = (
@@ -39,14 +38,12 @@ class WandbServer:
     Attributes:
         fault: how it misbehaves: ``500`` fails every request, ``silence`` never answers,
             ``refuse`` knows no key.
-        should_stop: whether the agent of a sweep is told to stop a run.
         unknown: operations and addresses that it does not know.
     """
 
     def __init__(self) -> None:
         self.state = State()
         self.fault: Fault = "none"
-        self.should_stop: Callable[[Run], bool] = lambda run: False
         self.unknown: list[str] = []
         self.asked: list[str] = []
         self.lock = threading.Lock()
@@ -83,10 +80,9 @@ class WandbServer:
         if name not in OPERATIONS:
             self.unknown.append(name)
             return {"errors": [{"message": f"unknown operation {name}"}]}
-        told = {"@url": self.url, "@should_stop": self.should_stop}
         try:
             with self.lock:
-                return {"data": OPERATIONS[name](self.state, variables | told)}
+                return {"data": OPERATIONS[name](self.state, variables | {"@url": self.url})}
         except Exception as error:  # of the server: the test must see it
             self.unknown.append(f"{name}: {error!r}")
             return {"errors": [{"message": f"{name} failed: {error!r}"}]}

@@ -76,7 +76,7 @@ class Sweep:
     name: str
     project: str
     config: str  # YAML, as `wandb sweep` sent it
-    given: list[str] = field(default_factory=list)  # names of runs
+    given: dict[str, dict[str, Any]] = field(default_factory=dict)  # points by name of run
     agents: list[str] = field(default_factory=list)
 
     @property

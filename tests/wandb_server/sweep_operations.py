@@ -1,14 +1,17 @@
 """GraphQL operations of `wandb sweep` and `wandb agent`."""
 
-import itertools
 import json
-import random
+import warnings
 from typing import Any
 
 import yaml
 
 from wandb_server.run_operations import Variables, project_of
 from wandb_server.state import State, Sweep
+
+with warnings.catch_warnings():  # of pydantic, about how the package is written
+    warnings.simplefilter("ignore")
+    import sweeps
 
 
 def upsert(state: State, v: Variables) -> Any:
@@ -36,53 +39,40 @@ def create_agent(state: State, v: Variables) -> Any:
 def heartbeat(state: State, v: Variables) -> Any:
     sweep = next(one for one in state.sweeps.values() if v["id"] in one.agents)
     at_work = [name for name, works in json.loads(v["runState"]).items() if works]
-    commands = _stops(state, sweep, at_work, v["@should_stop"]) if at_work else _next(sweep)
+    commands = _stops(state, sweep, at_work) if at_work else _next(state, sweep)
     return {"agentHeartbeat": {"agent": {"id": v["id"]}, "commands": json.dumps(commands)}}
 
 
-def _stops(state: State, sweep: Sweep, at_work: list[str], should_stop: Any) -> list[Any]:
-    """Stop runs that the test wants stopped, as hyperband would."""
-    runs = (state.runs.get((sweep.project, name)) for name in at_work)
-    return [{"type": "stop", "run_id": run.name} for run in runs if run and should_stop(run)]
-
-
-def _next(sweep: Sweep) -> list[Any]:
-    """One more run, or the end."""
+def _stops(state: State, sweep: Sweep, at_work: list[str]) -> list[Any]:
+    """Stop runs that W&B's Hyperband stops."""
     config = yaml.safe_load(sweep.config)
-    number = len(sweep.given)
-    point = next(itertools.islice(points(config), number, None), None)
+    if "early_terminate" not in config:
+        return []
+    stopped = sweeps.stop_runs(config, _runs(state, sweep, config))
+    return [{"type": "stop", "run_id": run.name} for run in stopped if run.name in at_work]
+
+
+def _next(state: State, sweep: Sweep) -> list[Any]:
+    """One more run as W&B's search draws it, or the end."""
+    config = yaml.safe_load(sweep.config)
+    point = sweeps.next_run(config, _runs(state, sweep, config))
     if point is None:
         return [{"type": "exit"}]
-    sweep.given.append(f"{sweep.name}run{number}")
-    args = {name: {"value": value} for name, value in point.items()}
-    run = {"type": "run", "run_id": sweep.given[-1], "args": args}
+    sweep.given[f"{sweep.name}run{len(sweep.given)}"] = point.config
+    run = {"type": "run", "run_id": list(sweep.given)[-1], "args": point.config}
     return [run | {"program": config.get("program", "")}]
 
 
-def points(config: dict[str, Any]) -> Any:
-    """Points of a sweep: all of a grid, otherwise any number of random ones.
-
-    >>> [*points({"method": "grid", "parameters": {"a": {"values": [1, 2]}, "b": {"value": 3}}})]
-    [{'a': 1, 'b': 3}, {'a': 2, 'b': 3}]
-    """
-    parameters = config["parameters"]
-    if config["method"] == "grid":
-        choices = [p["values"] if "values" in p else [p["value"]] for p in parameters.values()]
-        for point in itertools.product(*choices):
-            yield dict(zip(parameters, point, strict=True))
-        return
-    rng = random.Random(0)
-    while True:
-        yield {name: _draw(p, rng) for name, p in parameters.items()}
-
-
-def _draw(parameter: dict[str, Any], rng: random.Random) -> Any:
-    if "min" not in parameter:
-        return rng.choice(parameter.get("values") or [parameter.get("value")])
-    low, high = parameter["min"], parameter["max"]
-    if isinstance(low, int) and isinstance(high, int):
-        return rng.randint(low, high)
-    return low * (high / low) ** rng.random() if low > 0 else rng.uniform(low, high)
+def _runs(state: State, sweep: Sweep, config: dict[str, Any]) -> list[sweeps.SweepRun]:
+    """What the search is told of the runs so far."""
+    metric = config.get("metric", {}).get("name")
+    found = []
+    for name, point in sweep.given.items():
+        run = state.runs.get((sweep.project, name))
+        told = sweeps.SweepRun(name=name, config=point, state=run.state if run else "pending")
+        told.history = [{metric: value} for value in run.logged(metric)] if run else []
+        found.append(told)
+    return found
 
 
 OPERATIONS = {
