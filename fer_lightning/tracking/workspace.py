@@ -8,7 +8,7 @@ from fer_lightning import keys
 from fer_lightning.data.labels import FER_CLASSES
 from fer_lightning.errors import UserError
 from fer_lightning.keys import key
-from fer_lightning.tracking.wandb_mode import has_key
+from fer_lightning.tracking.wandb_mode import check_online, has_key
 
 if TYPE_CHECKING:
     from wandb_workspaces.workspaces import Section, Workspace
@@ -33,6 +33,7 @@ def save_workspace(project: str, entity: str | None) -> str:
             "this machine: fer-lightning dashboard runs"
         )
     try:
+        check_online(look_for_key=False)
         built = workspace(project, entity or _default_entity())
         return str(built.save().url)
     except ImportError as error:

@@ -2,7 +2,9 @@
 
 import json
 import sys
+import time
 
+import pytest
 import torch
 from wandb_server import server as server_module
 
@@ -99,6 +101,22 @@ def test_a_server_that_refuses_is_one_sentence(wandb_server, capsys):
     err = capsys.readouterr().err
     assert "error: expected W&B to save a workspace in project faces but" in err
     wandb_server.unknown.clear()  # it knows no workspaces by itself
+
+
+def test_without_a_network_it_is_one_sentence_at_once(wandb_server, capsys):
+    wandb_server.stop()
+    began = time.monotonic()
+    assert main(["dashboard", "--wandb", "faces"]) == 2
+    assert f"but no connection to {wandb_server.url}" in capsys.readouterr().err
+    assert time.monotonic() - began < 20
+
+
+@pytest.mark.slow  # W&B's client tries for half a minute
+@pytest.mark.parametrize("fault", ["500", "silence"])
+def test_a_server_that_is_ill_is_one_sentence(wandb_server, fault, capsys):
+    wandb_server.fault = fault
+    assert main(["dashboard", "--wandb", "faces"]) == 2
+    assert "error: expected W&B to save a workspace in project faces" in capsys.readouterr().err
 
 
 def test_without_a_key_it_is_one_sentence(wandb_home, capsys):
