@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from fer_lightning.study.report.content import Cell
 
+HUGE = 1000  # numbers from here on need no decimals
 GAP, MINUS = "\N{EN DASH}", "\N{MINUS SIGN}"
 _LEADING = re.compile(
     rf"[<>≤≥~≈\[(]*\s*([-+{MINUS}]?\d+(?:,\d{{3}})*(?:\.\d+)?(?:e[-+]?\d+)?)"
@@ -38,17 +39,21 @@ def is_numeric(column: Sequence[Cell]) -> bool:
 def shown(column: Sequence[Cell]) -> list[str]:
     """Write a column's cells with as many decimals as its largest number needs.
 
-    A number that would read as zero is written with its power of ten instead, and a share of nearly
-    1 with its nines.
+    A few huge numbers among small ones do not count and stand without decimals. A number that would
+    read as zero is written with its power of ten instead, and a share of nearly 1 with its nines.
 
     >>> shown([0.73456, 0.1]), shown([30.0, 60.0]), shown([1278631, 12])
     (['0.735', '0.100'], ['30', '60'], ['1,278,631', '12'])
     >>> shown([0.9999, 0.5]), shown([0.9999, 12.34])
     (['0.9999', '0.5000'], ['1.00', '12.34'])
+    >>> shown([41034.5678, 1.3491, 0.9912])
+    ['41,035', '1.349', '0.991']
     """
     floats = [x for x in column if isinstance(x, float) and math.isfinite(x)]
-    largest = max(map(abs, floats), default=0.0)
-    most = 3 if largest < 10 else 2 if largest < 100 else 1 if largest < 1000 else 0
+    sizes = sorted(map(abs, floats))
+    small = [size for size in sizes if size < HUGE]
+    largest = (small if 2 * len(small) > len(sizes) else sizes or [0.0])[-1]
+    most = 3 if largest < 10 else 2 if largest < 100 else 1 if largest < HUGE else 0
     if largest <= 1 and any(round(x, most) == 1 != x for x in floats):
         most = 5
     decimals = min(most, max(map(_decimals, floats), default=0))
@@ -68,6 +73,7 @@ def _written(cell: Cell, decimals: int) -> str:
         text = "∞" if float(cell or 0) > 0 else "-∞"
     else:
         number = float(cell or 0)
+        decimals = decimals if abs(number) < HUGE else 0
         text = f"{number:,.{decimals}f}" if abs(number) >= 10_000 else f"{number:.{decimals}f}"
         if number and not float(text.replace(",", "")):
             text = re.sub(r"e([-+])0*", r"e\1", f"{number:.1e}")
