@@ -17,9 +17,9 @@ from fer_lightning.plots.style import BLACK, DOUBLE, GREY, REGION_COLOURS, new_f
 PANELS_IN_A_ROW = 3
 WIDEST = 32.0  # LFR beyond this factor of 1 is drawn at the border
 CAPTION = (
-    "Dots: images; boxes: middle half and median; grey rows: null maps. Triangles at a border: "
-    "images beyond it. Vertical line: LFR 1, as much heat inside the region as outside. Zero maps "
-    "have no LFR; the label says how many there are."
+    "Dots: images; boxes: middle half and median{nulls}. Triangles at a border: images beyond it. "
+    "Vertical line: LFR 1, as much heat inside the region as outside. Zero maps have no LFR; the "
+    "label says how many there are."
 )
 
 
@@ -60,7 +60,8 @@ def focus_distribution(
         raise UserError("expected LFR of at least one kind of map but got none; add the model's")
     columns = min(PANELS_IN_A_ROW, len(regions))
     lines = math.ceil(len(regions) / columns)
-    figure = new_figure(DOUBLE, lines * (0.5 + 0.33 * len(lfr)), title, CAPTION)
+    caption = CAPTION.format(nulls="; grey rows: null maps" if nulls else "")
+    figure = new_figure(DOUBLE, lines * (0.5 + 0.33 * len(lfr)), title, caption)
     panels = figure.subplots(lines, columns, sharex=True, sharey=True, squeeze=False)
     low, high = _limits(lfr)
     rng = np.random.default_rng(seed)

@@ -1,4 +1,4 @@
-"""`wandb sweep` and `wandb agent`, unmodified, with our `fit`: one run ends, Hyperband stops one."""
+"""`wandb sweep` and `wandb agent`, unmodified, with our `fit`; Hyperband stops one of two runs."""
 
 import json
 import subprocess
