@@ -2,7 +2,7 @@
 
 import io
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -98,18 +98,36 @@ def best_accuracy(summary: Mapping[str, Any]) -> tuple[float, int] | None:
     return (float(best[keys.ACC]), int(best[keys.EPOCH])) if keys.EPOCH in best else None
 
 
-def as_markdown(columns: list[str], rows: list[list[Any]]) -> str:
-    """Write a table as TensorBoard's text page shows it.
+def as_text(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """Write a table for TensorBoard's text page, whose own tables break words of many columns.
 
-    >>> print(as_markdown(["maps", "lfr"], [["model", 1.23456], ["uniform", None]]))
-    | maps | lfr |
-    |---|---|
-    | model | 1.235 |
-    | uniform |  |
+    What is the same in all rows is said once.
+
+    >>> rows = [["model", "6x6", 1.23456], ["uniform", "6x6", None]]
+    >>> print(as_text(["maps", "grid", "lfr"], rows))
+    grid: 6x6
+    <BLANKLINE>
+    ```
+    maps       lfr
+    model    1.235
+    uniform
+    ```
     """
-    lines = [columns, ["---"] * len(columns), *([_cell(cell) for cell in row] for row in rows)]
-    text = "\n".join("| " + " | ".join(line) + " |" for line in lines)
-    return text.replace("| --- ", "|---").replace("--- |", "---|")
+    cells = [[_cell(cell) for cell in row] for row in rows]
+    found = list(zip(columns, zip(*cells, strict=True), strict=True)) if rows else []
+    same = [(name, column[0]) for name, column in found if len({*column}) == 1 < len(rows)]
+    told = ", ".join(f"{name}: {value or 'none'}" for name, value in same)
+    known = {name for name, _ in same}
+    aligned = [_aligned([name, *column]) for name, column in found if name not in known]
+    lines = "\n".join("  ".join(line).rstrip() for line in zip(*aligned, strict=True))
+    return f"{told}\n\n```\n{lines}\n```" if told else f"```\n{lines}\n```"
+
+
+def _aligned(column: list[str]) -> list[str]:
+    """Pad a column: numbers to the right, words to the left."""
+    width = max(map(len, column))
+    numbers = all(cell[-1:].isdigit() and cell[:1] in "-0123456789" for cell in column[1:] if cell)
+    return [cell.rjust(width) if numbers else cell.ljust(width) for cell in column]
 
 
 def _cell(value: Any) -> str:

@@ -80,7 +80,7 @@ class TensorBoardTracker(TensorBoardLogger):
     @guarded
     def log_table(self, key: str, columns: list[str], data: list[list[Any]]) -> None:
         """Show a table as text."""
-        self.experiment.add_text(key, self._events.as_markdown(columns, data))
+        self.experiment.add_text(key, self._events.as_text(columns, data))
 
     @rank_zero_only
     @guarded

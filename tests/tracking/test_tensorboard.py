@@ -69,7 +69,7 @@ def test_pictures_and_tables_show(folder, tmp_path):
     assert (picture.step, picture.width, picture.height) == (4, 700, 450)
     assert picture.encoded_image_string[:2] == b"\xff\xd8", "JPEG"
     (tag,) = events.Tags()["tensors"]
-    assert b"| model | 1.5 |" in events.Tensors(tag)[0].tensor_proto.string_val[0]
+    assert b"model  1.5" in events.Tensors(tag)[0].tensor_proto.string_val[0]
 
 
 def test_options_and_results_are_there_to_compare(folder):
