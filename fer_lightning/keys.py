@@ -32,6 +32,8 @@ BACKGROUND = "background"  # share of heat outside the face
 ZERO_MAPS = "zero_maps"  # number of maps without any heat
 EMBEDDING = "embedding"  # followed by the measure: val/embedding/knn_features
 
+FOCUS_TABLE = "test/focus_table"  # all rows of focus.csv
+
 EPOCH = "epoch"
 COMPLETED = "completed"
 

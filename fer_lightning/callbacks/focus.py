@@ -104,7 +104,7 @@ class FocusCallback(Look):
         scene.save(figure, "focus")
         rows = [list(row.values()) for row in found.table]
         for tracker in scene.trackers:
-            tracker.log_table("test/focus_table", list(found.table[0]), rows)
+            tracker.log_table(keys.FOCUS_TABLE, list(found.table[0]), rows)
 
 
 def logged(found: dict[str, Tensor]) -> dict[tuple[str, ...], float]:

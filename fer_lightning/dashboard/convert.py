@@ -11,14 +11,22 @@ from tensorboard.summary.writer.record_writer import RecordWriter
 
 from fer_lightning import keys
 from fer_lightning.dashboard.pictures import find_pictures, show_features
-from fer_lightning.dashboard.read import Numbers, read_config, read_json, read_metrics
-from fer_lightning.keys import key
+from fer_lightning.dashboard.read import (
+    Numbers,
+    read_config,
+    read_json,
+    read_metrics,
+    read_table,
+)
+from fer_lightning.keys import FOCUS_TABLE, key
 from fer_lightning.tracking.events import (
+    as_text,
     best_accuracy,
     options_summaries,
     picture_summary,
     restart_event,
     scalar_event,
+    text_summary,
 )
 from fer_lightning.tracking.hyperparameters import Value, hyperparameters
 from fer_lightning.tracking.run_folder import RunFolder
@@ -66,6 +74,11 @@ class Conversion:
             classes = summary.get("classes")
             self.classes = [str(word) for word in classes] if isinstance(classes, list) else []
             self._write(self._final(summary))
+            columns, cells, sentence = read_table(self.run.path / "focus.csv")
+            told.append(sentence)
+            if cells:
+                table = text_summary(FOCUS_TABLE, as_text(columns, cells))
+                self._write([Event(step=self.after, wall_time=time.time(), summary=table)])
             self.complete = True
         return [sentence for sentence in told if sentence]
 

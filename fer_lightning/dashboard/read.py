@@ -49,6 +49,25 @@ def read_metrics(path: Path) -> tuple[dict[int, Numbers], str]:
     return rows, told
 
 
+def read_table(path: Path) -> tuple[list[str], list[list[Any]], str]:
+    """Read the columns and rows of a table, numbers as such; nothing where it is damaged."""
+    text, told = _read(path)
+    try:
+        columns, *rows = csv.reader(text.splitlines())
+    except (ValueError, csv.Error):
+        return [], [], told
+    if any(len(row) != len(columns) for row in rows):
+        return [], [], f"{path}: expected {len(columns)} columns in every line; it is left out"
+    return columns, [[_value(cell) for cell in row] for row in rows], told
+
+
+def _value(cell: str) -> Any:
+    try:
+        return float(cell)
+    except ValueError:
+        return cell or None
+
+
 def read_json(path: Path) -> tuple[dict[str, Any], str]:
     """Read a JSON file that holds a mapping, or nothing."""
     text, told = _read(path)

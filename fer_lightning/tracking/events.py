@@ -8,7 +8,10 @@ from typing import Any
 
 from PIL import Image
 from tensorboard.compat.proto.event_pb2 import Event, SessionLog
-from tensorboard.compat.proto.summary_pb2 import Summary
+from tensorboard.compat.proto.summary_pb2 import Summary, SummaryMetadata
+from tensorboard.compat.proto.tensor_pb2 import TensorProto
+from tensorboard.compat.proto.tensor_shape_pb2 import TensorShapeProto
+from tensorboard.compat.proto.types_pb2 import DT_STRING
 from tensorboard.plugins.hparams import api_pb2 as api
 from tensorboard.plugins.hparams import metadata
 from tensorboard.plugins.hparams.plugin_data_pb2 import (
@@ -96,6 +99,15 @@ def best_accuracy(summary: Mapping[str, Any]) -> tuple[float, int] | None:
     """
     best = summary.get("val") or {}
     return (float(best[keys.ACC]), int(best[keys.EPOCH])) if keys.EPOCH in best else None
+
+
+def text_summary(name: str, text: str) -> Summary:
+    """Return words as TensorBoard's text page reads them."""
+    shape = TensorShapeProto(dim=[TensorShapeProto.Dim(size=1)])
+    tensor = TensorProto(dtype=DT_STRING, string_val=[text.encode()], tensor_shape=shape)
+    page = SummaryMetadata(plugin_data=SummaryMetadata.PluginData(plugin_name="text"))
+    tag = f"{name}/text_summary"  # as PyTorch's writer names it
+    return Summary(value=[Summary.Value(tag=tag, metadata=page, tensor=tensor)])
 
 
 def as_text(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:

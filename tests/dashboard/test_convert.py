@@ -49,6 +49,24 @@ def test_numbers_pictures_and_features_of_a_run_without_event_files(tmp_path):
     assert sorted(path.name for path in run.rglob("*")) == files, "runs are only read"
 
 
+def test_the_table_of_focus_is_a_text(tmp_path):
+    run = write_run(tmp_path / "run")
+    (run / "focus.csv").write_text("source,n,lfr\nmodel,9,1.5\nuniform,9,\n")
+    conversion = Conversion(run, tmp_path / "out")
+    assert conversion.update() == []
+    (shown,) = read(tmp_path / "out").Tensors("test/focus_table/text_summary")
+    (text,) = shown.tensor_proto.string_val
+    assert text.decode() == "n: 9\n\n```\nsource   lfr\nmodel    1.5\nuniform\n```"
+
+
+def test_a_damaged_table_of_focus_is_left_out(tmp_path):
+    run = write_run(tmp_path / "run")
+    (run / "focus.csv").write_text("source,n\nmodel\n")
+    (told,) = Conversion(run, tmp_path / "out").update()
+    assert "focus.csv: expected 2 columns in every line; it is left out" in told
+    assert "test/focus_table/text_summary" not in read(tmp_path / "out").Tags()["tensors"]
+
+
 def test_a_training_in_progress_is_followed(tmp_path):
     run = write_run(tmp_path / "run", epochs=2, summary=False)
     conversion = Conversion(run, tmp_path / "out")
