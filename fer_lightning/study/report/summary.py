@@ -47,9 +47,10 @@ def substitutions(collection: Collection) -> list[Text]:
 def _gaps(collection: Collection) -> list[Text]:
     found = []
     if collection.missing:
+        count = len(collection.missing)
         found.append(
             Text(
-                f"**{len(collection.missing)} cells are missing**: "
+                f"**{count} {'cell is' if count == 1 else 'cells are'} missing**: "
                 f"{', '.join(collection.missing)}. What rests on them is undecided.",
                 "note",
             )
