@@ -94,9 +94,11 @@ def _lead(
 ) -> None:
     axes.axhline(0, color=GREY, linewidth=0.6, zorder=1)
     _levels(axes, lead, 0, BLACK, "o", "-")
-    if paper:
-        x = [100 * fraction + APART for fraction in paper]
-        axes.plot(x, list(paper.values()), "D:", color=BLACK, mfc="none", markersize=4, lw=0.9)
+    first, last = lead[0].fraction, lead[-1].fraction  # further ones have no room
+    shown = {fraction: points for fraction, points in paper.items() if first <= fraction <= last}
+    if shown:
+        x = [100 * fraction + APART for fraction in shown]
+        axes.plot(x, list(shown.values()), "D:", color=BLACK, mfc="none", markersize=4, lw=0.9)
     axes.set_ylabel(f"{pair[0]} minus {pair[1]}, points")
 
 

@@ -29,6 +29,12 @@ def test_every_seed_is_a_dot_and_intervals_have_their_length(complete):
     complete(figure)
 
 
+def test_leads_of_the_paper_at_fractions_beyond_ours_are_left_out():
+    figure = accuracy_by_fraction({"cnn": LEVELS[:1]}, LEAD[:1], {0.3: 9.2, 0.6: 16.5})
+    drawn = [line.get_ydata() for line in figure.axes[1].lines if line.get_marker() == "D"]
+    assert [line.tolist() for line in drawn] == [[9.2]]
+
+
 def test_one_model_has_no_second_panel_and_none_says_so(texts, complete):
     assert len(accuracy_by_fraction({"cnn": LEVELS}).axes) == 1
     empty = accuracy_by_fraction({})
