@@ -27,6 +27,7 @@ from fer_lightning.study.plan import Study, read_study
 from fer_lightning.study.report.write import write_report
 from fer_lightning.study.results import export_slim, find_done, write_study
 from fer_lightning.study.run import read_run
+from fer_lightning.study.stand_ins import stand_ins
 from fer_lightning.study.sweep import write_sweep
 from fer_lightning.study.table import save_table
 
@@ -140,6 +141,8 @@ def _finish(
         _say(console, f"Table of runs ({len(found.runs)}): {', '.join(map(str, files))}")
         written = write_report(found, out)
         _say(console, f"Report: {written[0]}")
+        for line, where in stand_ins([run.summary for run in found.runs]).items():
+            _say(console, f"Note: {line}{where}")
         if project is not None:
             _say(console, track(project, str(found.study["name"]), written))
     bad = [job for job in jobs if not job.done]

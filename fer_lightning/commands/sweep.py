@@ -15,11 +15,12 @@ from fer_lightning.errors import UserError
 from fer_lightning.processes.locks import only_one
 from fer_lightning.processes.signals import INTERRUPTED, Stopped
 from fer_lightning.study.cell_folder import CellFolder
+from fer_lightning.study.stand_ins import stand_ins
 from fer_lightning.sweep.engine import Engine
 from fer_lightning.sweep.file import Sweep, read_sweep
 from fer_lightning.sweep.live import LiveSweep
 from fer_lightning.sweep.report.write import write_sweep_report
-from fer_lightning.sweep.results import write_table
+from fer_lightning.sweep.results import run_facts, write_table
 from fer_lightning.sweep.search import check_search, grid_size
 from fer_lightning.sweep.state import SweepState, open_state
 from fer_lightning.sweep.trial import Reader
@@ -136,6 +137,8 @@ def _train(
     say(f"{len(state.trials)} runs in {write_table(state, reader)}")
     if any(reader.measure(trial).best is not None for trial in state.trials):
         say(f"Report: {write_sweep_report(state.out)[0]}")
+    for line, where in stand_ins(run_facts(state.trials)).items():
+        say(f"Note: {line}{where}")
     if any(state.out.glob("*/wandb/offline-run-*")):
         say(f"To show the runs on W&B, as group {state.sweep.name}:")
         say(f"  wandb sync {state.out}/*/wandb/offline-run-*")

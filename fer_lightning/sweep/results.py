@@ -1,14 +1,17 @@
 """``sweep.csv``: one row per run with its point and what came of it."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from fer_lightning.errors import UserError
+from fer_lightning.study.run_files import read_json
 from fer_lightning.sweep.labels import label
 from fer_lightning.sweep.state import SweepState
-from fer_lightning.sweep.trial import Reader
-from fer_lightning.tracking.run_folder import atomic
+from fer_lightning.sweep.trial import Reader, Trial
+from fer_lightning.tracking.run_folder import RunFolder, atomic
 
 TABLE = "sweep.csv"
 
@@ -32,6 +35,17 @@ def results_table(state: SweepState, reader: Reader) -> pd.DataFrame:
             }
         )
     return pd.DataFrame(rows)
+
+
+def run_facts(trials: Sequence[Trial]) -> list[dict[str, Any]]:
+    """Read how runs were started; nothing of one whose file is missing or damaged."""
+    found = []
+    for trial in trials:
+        try:
+            found.append(read_json(RunFolder(trial.folder.path).run))
+        except UserError:
+            found.append({})
+    return found
 
 
 def write_table(state: SweepState, reader: Reader) -> Path:

@@ -110,6 +110,15 @@ def test_export_of_what_is_done(study, finished, tmp_path):
     assert (tmp_path / "docs/vit-50pct-seed1/cell.json").is_file()
 
 
+def test_what_stands_in_for_something_is_told(study, finished):
+    summary = json.loads((finished / "summary.json").read_text())
+    text = json.dumps(summary | {"substitutions": ["drawn faces instead of FER-2013"]})
+    (finished / "summary.json").write_text(text)
+    code, out, _ = study("--results", "done", "--only", "model=vit,fraction=0.5")
+    assert code == 0
+    assert "\nNote: drawn faces instead of FER-2013\n" in out
+
+
 def test_a_finished_study_is_a_run_on_wandb(study, finished, monkeypatch):
     monkeypatch.setenv("WANDB_MODE", "offline")
     only = ("--only", "model=vit,fraction=0.5")

@@ -105,6 +105,7 @@ def test_the_page_is_there_and_is_made_again(finished, capsys):
     page = (finished / "report.html").read_text()
     assert "Sweep tiny" in page
     assert "wait_for_majority" in page
+    assert "drawn faces instead of FER-2013" in page
     (finished / "report.html").unlink()
     (finished / "sweep.csv").unlink()
     assert main(["report", str(finished)]) == 0
@@ -119,7 +120,9 @@ def test_the_same_command_has_nothing_left_to_do(finished, monkeypatch, capsys):
     monkeypatch.chdir(finished.parents[1])
     before = (finished / "tiny-001/log.txt").read_text()
     assert main(["sweep", "tiny.yaml"]) == 0
-    assert "2 runs in runs/tiny/sweep.csv" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "2 runs in runs/tiny/sweep.csv" in out
+    assert "Note: drawn faces instead of FER-2013" in out
     assert (finished / "tiny-001/log.txt").read_text() == before
 
 

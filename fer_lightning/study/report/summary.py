@@ -7,6 +7,7 @@ from fer_lightning.study.collect import Collection
 from fer_lightning.study.hypotheses import Verdict
 from fer_lightning.study.report.content import Item, Section, Table, Text
 from fer_lightning.study.report.parts import mean, number, percent
+from fer_lightning.study.stand_ins import stand_ins
 
 
 def summary(collection: Collection, verdicts: Sequence[Verdict], why: str = "") -> Section:
@@ -17,7 +18,10 @@ def summary(collection: Collection, verdicts: Sequence[Verdict], why: str = "") 
         verdicts: on the hypotheses.
         why: nothing could be judged, if so.
     """
-    items: list[Item] = [*substitutions(collection), *_gaps(collection)]
+    items: list[Item] = [
+        *substitutions([run.summary for run in collection.runs]),
+        *_gaps(collection),
+    ]
     if why:
         items.append(Text(f"The hypotheses are not judged: {why}", "note"))
     else:
@@ -26,22 +30,9 @@ def summary(collection: Collection, verdicts: Sequence[Verdict], why: str = "") 
     return Section("summary", "Summary", tuple(items))
 
 
-def substitutions(collection: Collection) -> list[Text]:
+def substitutions(runs: Sequence[Mapping[str, Any]]) -> list[Text]:
     """State, once each, what the runs used in place of what a reader would expect."""
-    used: dict[str, int] = {}
-    for run in collection.runs:
-        for line in run.summary.get("substitutions") or []:
-            used[str(line)] = used.get(str(line), 0) + 1
-    order = sorted(used, key=lambda line: not line.startswith("drawn faces"))
-    everywhere = len(collection.runs)
-    return [
-        Text(
-            f"**{line}**"
-            + ("" if used[line] == everywhere else f" ({used[line]} of {everywhere} runs)"),
-            "note",
-        )
-        for line in order
-    ]
+    return [Text(f"**{line}**{where}", "note") for line, where in stand_ins(runs).items()]
 
 
 def _gaps(collection: Collection) -> list[Text]:

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from fer_lightning.errors import UserError
 from fer_lightning.study.report.content import Report, Section, Table, Text
 from fer_lightning.study.report.parts import number
+from fer_lightning.study.report.summary import substitutions
 from fer_lightning.study.scrub import scrub
 from fer_lightning.sweep.labels import label, short_names
 from fer_lightning.sweep.live import counts
 from fer_lightning.sweep.report.pictures import curves, importance, parallel
+from fer_lightning.sweep.results import run_facts
 from fer_lightning.sweep.state import SweepState, best_first
 from fer_lightning.sweep.trial import Reader, Trial
 
@@ -60,7 +62,8 @@ def _summary(state: SweepState, reader: Reader, measured: list[Trial]) -> Sectio
     )
     caption = f"The best runs by `{sweep.metric}`."
     best_runs = _table("best_runs", caption, state, reader, measured[:BEST])
-    return Section("summary", "Summary", (Text(words), best_runs, Text(luck)))
+    notes = substitutions(run_facts(measured))
+    return Section("summary", "Summary", (*notes, Text(words), best_runs, Text(luck)))
 
 
 def _table(
