@@ -7,11 +7,13 @@ from typing import Any
 
 import lightning as L
 import numpy as np
+import torch
 from torch import Tensor
 
 from fer_lightning import keys
 from fer_lightning.callbacks.typed import classifier, data_of
 from fer_lightning.keys import Stage, key
+from fer_lightning.lit.predictions import Predictions
 from fer_lightning.lit.transfer import count_learning
 from fer_lightning.models import name_of
 from fer_lightning.models.cost import count_multiply_adds, count_parameters
@@ -179,11 +181,30 @@ class Recorder(L.Callback):
         }
         if measured is not None:
             summary[measured] = as_plain(classifier(pl_module).results, data.classes)
+        if measured == "test" and len(data.split.leaking):
+            leaking = torch.as_tensor(data.split.leaking)
+            summary["leaking"] = leak(classifier(pl_module).predictions, leaking)
         if self.cost:
             summary["cost"] = self.cost
         summary[keys.COMPLETED] = True
         write_json(self.folder.summary, summary)
         return summary
+
+
+def leak(predictions: Predictions, leaking: Tensor) -> dict[str, float]:
+    """Compare test images that have a twin among the training images with those that have none.
+
+    >>> answers = Predictions(torch.tensor([4, 7]), torch.tensor([0, 1]), torch.eye(2)[[0, 0]])
+    >>> leak(answers, torch.tensor([4]))
+    {'images': 1, 'acc': 1.0, 'acc_others': 0.0}
+    """
+    right = (predictions.logits.argmax(1) == predictions.label).double().cpu()
+    seen = torch.isin(predictions.row.cpu(), leaking)
+    return {
+        "images": int(seen.sum()),
+        "acc": right[seen].mean().item(),
+        "acc_others": right[~seen].mean().item(),
+    }
 
 
 def as_plain(results: dict[str, Tensor], classes: tuple[str, ...]) -> dict[str, Any]:

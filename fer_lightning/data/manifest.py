@@ -22,7 +22,7 @@ def to_manifest(split: Split, data: ImageSet) -> dict[str, object]:
         part: dict(zip(data.classes, class_counts(data, rows).tolist(), strict=True))
         for part, rows in ((part, getattr(split, part)) for part in PARTS)
     }
-    return manifest | {part: getattr(split, part).tolist() for part in PARTS}
+    return manifest | {part: getattr(split, part).tolist() for part in (*PARTS, "leaking")}
 
 
 def class_counts(data: ImageSet, rows: np.ndarray) -> np.ndarray:
@@ -43,6 +43,7 @@ def read_manifest(path: Path, data: ImageSet) -> Split:
     try:
         content = json.loads(path.read_text())
         parts = {part: np.asarray(content[part], dtype=np.int64) for part in PARTS}
+        leaking = np.intersect1d(parts["test"], np.asarray(content.get("leaking", []), np.int64))
         known: dict[str, Any] = {
             name: content[name] for name in ("fingerprint", "protocol", "duplicates", "seed")
         }
@@ -64,4 +65,5 @@ def read_manifest(path: Path, data: ImageSet) -> Split:
     if any(len(part) == 0 for part in parts.values()):
         raise UserError(f"expected images in train, val and test but {path} leaves one empty")
     known |= {"counts": content.get("counts", {}), "notes": tuple(content.get("notes", ()))}
+    known["leaking"] = leaking
     return Split(**(known | parts))

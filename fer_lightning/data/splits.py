@@ -25,7 +25,10 @@ OPTIMISTIC = (
 
 @dataclass(frozen=True)
 class Split:
-    """Sorted rows of an `ImageSet` for each part, and what was decided to get them."""
+    """Sorted rows of an `ImageSet` for each part, and what was decided to get them.
+
+    `leaking` are the test rows with an identical twin in `train`.
+    """
 
     train: Rows
     val: Rows
@@ -36,6 +39,7 @@ class Split:
     seed: int
     counts: dict[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    leaking: Rows = field(default_factory=lambda: np.empty(0, np.int64))
 
 
 def make_split(
@@ -93,16 +97,18 @@ def make_split(
     counts = {"dropped": int((side == OUT).sum())}
     if duplicates == "group":
         counts["moved"] = _keep_groups_together(side, groups, protocol)
-    for part, name in ((VAL, "val"), (TEST, "test")):
-        in_train = np.isin(groups, groups[side == TRAIN])
-        counts[f"{name}_with_twin_in_train"] = int((in_train & (side == part)).sum())
     train = _reduce(np.flatnonzero(side == TRAIN), data, fraction, train_size, rng)
+    in_train = np.isin(groups, groups[train])
+    for part, name in ((VAL, "val"), (TEST, "test")):
+        counts[f"{name}_with_twin_in_train"] = int((in_train & (side == part)).sum())
     val, test = (np.flatnonzero(side == part) for part in (VAL, TEST))
     if protocol == "train_test":
         val = test
         counts["val_with_twin_in_train"] = counts["test_with_twin_in_train"]
+    leaking = np.intersect1d(test, np.flatnonzero(in_train))
     return Split(
-        train, val, test, data.fingerprint, protocol, duplicates, seed, counts, tuple(notes)
+        *(train, val, test, data.fingerprint, protocol, duplicates, seed),
+        *(counts, tuple(notes), leaking),
     )
 
 

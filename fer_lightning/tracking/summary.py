@@ -29,9 +29,21 @@ def summary_table(summary: dict[str, Any], folder: str) -> Group:
         f"{summary['multiply_adds'] / 1e6:.1f} M multiply-adds per image",
         f"{_epochs(summary)}on {summary['hardware']}",
         *(f"Note: {line}" for line in summary["substitutions"]),
+        *_leak(summary),
         f"Everything lies in {folder}",
     ]
     return Group(numbers, *recalls, *map(Text, lines))
+
+
+def _leak(summary: dict[str, Any]) -> list[str]:
+    """Say what twins of training images among the test images make of the accuracy."""
+    found = summary.get("leaking")
+    if not found:
+        return []
+    return [
+        f"Note: {found['images']} test images have an identical twin among the training images: "
+        f"accuracy {found['acc']:.3f} there, {found['acc_others']:.3f} elsewhere"
+    ]
 
 
 def recall_table(recall: dict[str, float | None]) -> Table:

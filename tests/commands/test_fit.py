@@ -7,6 +7,9 @@ import numpy as np
 import pytest
 import torch
 import yaml
+from PIL import Image
+
+from fer_lightning.data.faces import drawn_faces
 
 CONFIGS = Path(__file__).parents[2] / "configs"
 
@@ -49,6 +52,26 @@ def test_fit_leaves_a_complete_folder(fit):
         assert shown in out
     assert "epoch  2/2" in out
     assert "W&B is disabled" in err
+
+
+def test_a_leaking_split_says_what_the_leak_is_worth(fit, tmp_path):
+    faces = drawn_faces(70, with_masks=False)
+    for k, (face, label) in enumerate(zip(faces.images, faces.labels, strict=True)):
+        folder = tmp_path / "faces" / faces.classes[label]
+        folder.mkdir(parents=True, exist_ok=True)
+        for copy in "ab":
+            Image.fromarray(face[0]).save(folder / f"{k}{copy}.png")
+    source = ("--data.source=auto", "--data.data_dir=faces", "--data.duplicates=keep")
+    code, out, _ = fit(*source, "--report=true", "--run_name=leaky")
+    assert code == 0
+    summary = read("runs/leaky/summary.json")
+    found, images = summary["leaking"], summary["images"]["test"]
+    assert 0 < found["images"] == summary["split"]["counts"]["test_with_twin_in_train"] < images
+    right = found["acc"] * found["images"] + found["acc_others"] * (images - found["images"])
+    assert right == pytest.approx(summary["test"]["acc"] * images)
+    told = f"accuracy {found['acc']:.3f} there, {found['acc_others']:.3f} elsewhere"
+    assert told in out
+    assert "Accuracy there" in Path("runs/leaky/report.html").read_text()
 
 
 def test_the_saved_config_repeats_the_run(fit, run):

@@ -68,6 +68,17 @@ def test_the_split_depends_on_data_and_seed_only(toy):
     assert sides(make_split(other)) != sides(make_split(toy))
 
 
+def test_only_twins_of_images_that_are_trained_on_leak():
+    copies = [(i, i + 500) for i in range(0, 400)]
+    data = image_set([0, 1] * 500, copies=copies)
+    few = make_split(data, duplicates="keep", fraction=0.1)
+    twin = dict(copies) | {b: a for a, b in copies}
+    leaking = sum(twin.get(row) in set(few.train.tolist()) for row in few.test.tolist())
+    assert few.counts["test_with_twin_in_train"] == len(few.leaking) == leaking
+    assert {twin[row] for row in few.leaking.tolist()} <= set(few.train.tolist())
+    assert 0 < leaking < make_split(data, duplicates="keep").counts["test_with_twin_in_train"]
+
+
 def test_group_keeps_copies_on_one_side_and_keep_leaks():
     copies = [(i, i + 500) for i in range(0, 400)]
     data = image_set([0, 1] * 500, copies=copies)

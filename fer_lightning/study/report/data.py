@@ -61,10 +61,19 @@ def _leaks(collection: Collection) -> list[Text]:
     return [
         Text(
             f"**The test leaks**: {worst} test images{share} have an identical twin among the "
-            f"training images of {run.name}; accuracies are too high by up to that share.",
+            f"training images of {run.name}; accuracies are too high by up to that share."
+            f"{_accuracy_there(run)}",
             "note",
         )
     ]
+
+
+def _accuracy_there(run: Run) -> str:
+    found = run.summary.get("leaking")
+    if not isinstance(found, Mapping):
+        return ""
+    there, elsewhere = (number(found.get(name), 3) for name in ("acc", "acc_others"))
+    return f" Accuracy there {there}, elsewhere {elsewhere}."
 
 
 def _notes(collection: Collection) -> list[Text]:
