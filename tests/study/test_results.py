@@ -116,8 +116,9 @@ def test_finished_runs_are_found_by_identity(tmp_path):
     assert asked == [foreign], "no time is spent on runs that cannot be cells"
 
 
-def test_shipped_results_are_whole_and_small(pytestconfig):
-    root = pytestconfig.rootpath / "docs/results/inductive_bias_gap"
+@pytest.mark.parametrize("study", ["inductive_bias_gap", "leaking_split"])
+def test_shipped_results_are_whole_and_small(study, pytestconfig):
+    root = pytestconfig.rootpath / "docs/results" / study
     found = collect([root])
     assert not found.left_out
     assert found.fingerprint == "a440b1ff48c5043e"
