@@ -3,7 +3,7 @@
     python benchmarks/sweep_overhead.py
 
 A run is trained twice: by the sweep, and by the same process started alone with the configuration
-that the sweep has written. What the sweep adds is the difference (noise of process starts
+of the same point. What the sweep adds is the difference (noise of process starts
 included); beside it stands the sweep's own work measured alone, with trainings that copy their
 results and end: drawing a point, writing it out, state, table and looks, with 20 and with 100 runs
 before it, for the cheapest search and the dearest, one process start (of ``cp``) included. The goal

@@ -181,7 +181,7 @@ class Recorder(L.Callback):
         }
         if measured is not None:
             summary[measured] = as_plain(classifier(pl_module).results, data.classes)
-        if measured == "test" and len(data.split.leaking):
+        if measured == "test" and 0 < len(data.split.leaking) < len(data.split.test):
             leaking = torch.as_tensor(data.split.leaking)
             summary["leaking"] = leak(classifier(pl_module).predictions, leaking)
         if self.cost:

@@ -1,4 +1,4 @@
-"""``sweep.csv``: one row per run with its point and what came of it."""
+"""What is told of all runs: ``sweep.csv``, a row each with its point and what came of it."""
 
 from collections.abc import Sequence
 from pathlib import Path
