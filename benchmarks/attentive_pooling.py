@@ -18,8 +18,8 @@ import torch
 from benchmarks.harness import compare
 from fer_lightning.models import build
 from fer_lightning.models.cost import count_multiply_adds, count_parameters
-from fer_lightning.models.patch_transformer import PatchTransformer
-from fer_lightning.models.pooling import AttentivePooling
+from fer_lightning.models.layers.patch_transformer import PatchTransformer
+from fer_lightning.models.layers.pooling import AttentivePooling
 
 # (keep_patches, keep_rate): the source's pairs, and as large shares of 144 places
 GRID = {

@@ -31,11 +31,10 @@ from fer_lightning.callbacks import (
     FocusCallback,
     GradCAMCallback,
 )
-from fer_lightning.callbacks.look import Look, Scene
-from fer_lightning.data.datamodule import FERDataModule
-from fer_lightning.data.options import Drawn
-from fer_lightning.lit.module import Classifier
+from fer_lightning.data.datamodule import Drawn, FERDataModule
+from fer_lightning.look.callbacks.look import Look, Scene
 from fer_lightning.models import build
+from fer_lightning.training.module import Classifier
 
 FULL_EPOCH = 28_709  # images
 POINTS = 1000

@@ -21,7 +21,7 @@ import torch
 from scipy import ndimage
 from torch.nn.functional import interpolate
 
-from fer_lightning.metrics import local_focus_ratio, local_sensitivity_index
+from fer_lightning.look.metrics import local_focus_ratio, local_sensitivity_index
 
 Run = Callable[[], np.ndarray | torch.Tensor]
 

@@ -27,9 +27,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from fer_lightning.attribution import grad_cam, to_heat
+from fer_lightning.look.controls.null_maps import wake_zeros
+from fer_lightning.look.heat import to_heat
+from fer_lightning.look.methods.grad_cam import grad_cam
 from fer_lightning.models import VisionModel, build
-from fer_lightning.models.waking import wake_zeros
 
 Run = Callable[[], np.ndarray]
 MODELS = ("cnn", "vit", "swin", "timm")  # timm is resnet18

@@ -28,20 +28,19 @@ import torch
 from sklearn.metrics import roc_auc_score
 from torch import Tensor
 
-from fer_lightning.attribution import to_heat
-from fer_lightning.controls import map_sources, measure, occlusion, summarise_regions
-from fer_lightning.controls.explainers import Method, explain
-from fer_lightning.controls.matching import match
-from fer_lightning.controls.measure import ROWS
-from fer_lightning.controls.occlusion import Occlusion, correlate
-from fer_lightning.controls.report import number, percent
 from fer_lightning.data.augment import Augmentation, to_float
 from fer_lightning.data.datamodule import FERDataModule
 from fer_lightning.data.faces import drawn_faces
 from fer_lightning.data.probe import probe_rows
 from fer_lightning.data.regions import masks_for
-from fer_lightning.lit.module import Classifier
+from fer_lightning.look.controls.hiding import Occlusion, correlate, occlusion
+from fer_lightning.look.focus import map_sources
+from fer_lightning.look.heat import match, to_heat
+from fer_lightning.look.measure import ROWS, measure, summarise_regions
+from fer_lightning.look.methods import Method, explain
+from fer_lightning.look.tables import number, percent
 from fer_lightning.models import NoAttentionError, VisionModel, build
+from fer_lightning.training.module import Classifier
 
 KEY = ROWS.index("key")
 DATA: dict[str, dict[str, Any]] = {

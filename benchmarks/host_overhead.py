@@ -6,12 +6,12 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader
 
 from benchmarks.harness import Clock, Row, compare, trainer
-from fer_lightning.callbacks.epoch_seed import EpochSeed
-from fer_lightning.callbacks.progress import Progress
 from fer_lightning.data.augment import Augmentation
 from fer_lightning.data.datamodule import Drawn, FERDataModule
-from fer_lightning.lit.module import Classifier
 from fer_lightning.models import VisionModel
+from fer_lightning.training.callbacks.epoch_seed import EpochSeed
+from fer_lightning.training.callbacks.progress import Progress
+from fer_lightning.training.module import Classifier
 
 STEPS = 300
 BATCH = 8

@@ -26,14 +26,13 @@ import lightning as L
 
 from benchmarks.callbacks import FULL_EPOCH, LOOKS, POINTS
 from benchmarks.harness import Row, print_table
-from fer_lightning.data.datamodule import FERDataModule
-from fer_lightning.data.options import Drawn
-from fer_lightning.lit.module import Classifier
+from fer_lightning.data.datamodule import Drawn, FERDataModule
 from fer_lightning.models import build
+from fer_lightning.runs.folder import new_run_folder
 from fer_lightning.tracking.metrics_csv import MetricsCSV
-from fer_lightning.tracking.run_folder import new_run_folder
 from fer_lightning.tracking.tensorboard import TensorBoardTracker
 from fer_lightning.tracking.wandb import Wandb, WandbTracker
+from fer_lightning.training.module import Classifier
 
 TARGET = 0.03  # of an epoch
 

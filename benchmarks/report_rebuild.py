@@ -12,9 +12,9 @@ import time
 from pathlib import Path
 
 from benchmarks.harness import Row, compare
-from fer_lightning.study.collect import collect
-from fer_lightning.study.report.compose import compose
-from fer_lightning.study.report.write import figures, write_report
+from fer_lightning.report.compose import compose
+from fer_lightning.report.write import figures, write_report
+from fer_lightning.runs.collection import collect
 
 sys.path.append(str(Path(__file__).parents[1] / "tests" / "study" / "report"))
 from report_runs import write_run

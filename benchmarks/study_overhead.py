@@ -19,13 +19,13 @@ from statistics import median
 from rich.console import Console
 
 from fer_lightning.commands.resolve import resolve
-from fer_lightning.commands.study_data import fingerprint_of
-from fer_lightning.study.cell_folder import CellFolder
-from fer_lightning.study.cells import make_cells
-from fer_lightning.study.execute import Job, execute, place_jobs
-from fer_lightning.study.live import LiveTable
-from fer_lightning.study.plan import read_study
-from fer_lightning.tracking.run_folder import write_json
+from fer_lightning.commands.study import fingerprint_of
+from fer_lightning.execution.study.cell_folder import CellFolder
+from fer_lightning.execution.study.cells import make_cells
+from fer_lightning.execution.study.execute import Job, execute, place_jobs
+from fer_lightning.execution.study.plan import read_study
+from fer_lightning.execution.study.progress import LiveTable
+from fer_lightning.runs.folder import write_json
 
 STUDY = """
 models: {vit: {config: %s/vit.yaml}}

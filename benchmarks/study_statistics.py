@@ -6,14 +6,8 @@ import numpy as np
 import scipy.stats
 
 from benchmarks.harness import Row, compare
-from fer_lightning.study.stats import (
-    Comparison,
-    bonferroni,
-    holm,
-    mcnemar,
-    sign_flip_test,
-)
-from fer_lightning.study.stats import compare as compare_models
+from fer_lightning.statistics import Comparison, bonferroni, holm, mcnemar, sign_flip_test
+from fer_lightning.statistics import compare as compare_models
 
 IMAGES = 3589  # FER-2013's test images
 SHOWN = 200  # images of a focus table

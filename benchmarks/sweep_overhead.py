@@ -21,16 +21,15 @@ from statistics import median
 
 from rich.console import Console
 
-from fer_lightning.commands.sweep_options import configuration_text
-from fer_lightning.study.cell_folder import CellFolder
-from fer_lightning.sweep.engine import Engine
-from fer_lightning.sweep.file import Sweep, read_sweep
-from fer_lightning.sweep.live import LiveSweep
-from fer_lightning.sweep.search import draw
-from fer_lightning.sweep.state import SweepState, open_state
-from fer_lightning.sweep.trial import Reader
-from fer_lightning.sweep.workers import LocalWorkers
-from fer_lightning.tracking.run_folder import RunFolder, write_json
+from fer_lightning.commands.sweep import configuration_text
+from fer_lightning.execution.study.cell_folder import CellFolder
+from fer_lightning.execution.sweep.engine import Engine
+from fer_lightning.execution.sweep.file import Sweep, read_sweep
+from fer_lightning.execution.sweep.live import LiveSweep
+from fer_lightning.execution.sweep.search import draw
+from fer_lightning.execution.sweep.trial import Reader, SweepState, open_state
+from fer_lightning.execution.sweep.workers import LocalWorkers
+from fer_lightning.runs.folder import RunFolder, write_json
 
 SWEEP = """
 name: smoke

@@ -6,12 +6,12 @@ import torch
 import torch.nn.functional as F
 
 from benchmarks.harness import Clock, Row, compare, trainer
-from fer_lightning.callbacks.epoch_seed import EpochSeed
-from fer_lightning.callbacks.progress import Progress
 from fer_lightning.data.batches import TrainBatches
 from fer_lightning.data.datamodule import Drawn, FERDataModule
-from fer_lightning.lit.module import Classifier
 from fer_lightning.models import build
+from fer_lightning.training.callbacks.epoch_seed import EpochSeed
+from fer_lightning.training.callbacks.progress import Progress
+from fer_lightning.training.module import Classifier
 
 STEPS = 12
 BATCH = 64

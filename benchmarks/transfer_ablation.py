@@ -33,12 +33,11 @@ import numpy as np
 import torch
 
 from fer_lightning.data.augment import Augmentation
-from fer_lightning.data.datamodule import FERDataModule
-from fer_lightning.data.options import Drawn, Files
-from fer_lightning.lit.module import Classifier
-from fer_lightning.lit.transfer import Transfer
+from fer_lightning.data.datamodule import Drawn, FERDataModule, Files
 from fer_lightning.models import MODELS, build
-from fer_lightning.study.stats import bootstrap
+from fer_lightning.statistics import bootstrap
+from fer_lightning.training.module import Classifier
+from fer_lightning.training.transfer import Transfer
 
 LEARNING = {"cnn": 1e-4}  # rates on FER-2013: the core experiment's; 3e-4 for the others
 SOURCE = {"cnn": (8, 1e-3), "vit": (20, 5e-4)}  # epochs and rate on the source; else (12, 5e-4)
@@ -194,8 +193,8 @@ def table(rows: list[dict[str, Any]]) -> str:
 
 def verdict(rows: list[dict[str, Any]], args: argparse.Namespace) -> str:
     """H3 by the study's rule: does pre-training help the ViT less than the CNN?"""
-    from fer_lightning.study.evidence import Cell, by_key
-    from fer_lightning.study.hypotheses import Pair, transfer
+    from fer_lightning.hypotheses import Pair, transfer
+    from fer_lightning.hypotheses.evidence import Cell, by_key
 
     names = {"none": "{}", "both": "{} pre-trained"}
     cells = [

@@ -10,7 +10,7 @@ from importlib import import_module
 from fer_lightning import __version__
 from fer_lightning.errors import UserError, nearest
 
-TRAINING = "fer_lightning.commands.train"
+TRAINING = "fer_lightning.commands.fit"
 COMMANDS = {
     "fit": (TRAINING, "train a model, then test its best checkpoint"),
     "validate": (TRAINING, "measure a checkpoint on the validation images"),

@@ -1,30 +1,42 @@
 """Who may import whom: the table in the README, checked on the source."""
 
 import ast
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 PACKAGE = Path(__file__).parents[1] / "fer_lightning"
 EVERYBODY = {"errors", "keys", "data.labels"}
+CALLBACKS = {"callbacks", "data", "models", "training", "look", "plots", "tracking", "runs"}
 ALLOWED = {
     "errors": set(),
     "keys": set(),
     "data": {"data"},
     "models": {"models"},
-    "metrics": {"metrics"},
-    "lit": {"lit", "models", "metrics"},
-    "attribution": {"attribution", "models"},
-    "controls": {"controls", "attribution", "metrics", "models", "data.regions"},
+    "training": {"training", "models"},
+    "training.callbacks": CALLBACKS,
+    "look": {"look", "models", "data.regions"},
+    "look.metrics": {"look.metrics"},
+    "look.callbacks": CALLBACKS,
+    "callbacks": CALLBACKS,
     "plots": {"plots"},
-    "tracking": {"tracking"},
-    "dashboard": {"dashboard", "tracking"},
-    "callbacks": {"callbacks", "data", "models", "lit", "attribution", "metrics", "controls"}
-    | {"plots", "tracking"},
-    "processes": {"processes"},
-    "study": {"study", "processes", "metrics", "plots", "tracking"},
-    "sweep": {"sweep", "study", "processes", "plots", "tracking"},
+    "runs": {"runs"},
+    "statistics": {"statistics"},
+    "tracking": {"tracking", "runs"},
+    "execution": {"execution", "tracking", "runs"},
+    "hypotheses": {"hypotheses", "statistics", "runs"},
+    "report": {"report", "hypotheses", "statistics", "execution", "plots", "runs"},
 }
+NO_TORCH = ("runs", "statistics", "hypotheses", "report", "execution")
+
+
+def layer_of(path):
+    """Return the longest name in ALLOWED that the file lies in, or None."""
+    name = ".".join(path.relative_to(PACKAGE).with_suffix("").parts)
+    fitting = [layer for layer in ALLOWED if f"{name}.".startswith(f"{layer}.")]
+    return max(fitting, key=len, default=None)
 
 
 def imports(path):
@@ -50,16 +62,12 @@ def imports(path):
             )
 
 
-FILES = [
-    path
-    for path in sorted(PACKAGE.rglob("*.py"))
-    if path.relative_to(PACKAGE).parts[0].removesuffix(".py") in ALLOWED
-]
+FILES = [path for path in sorted(PACKAGE.rglob("*.py")) if layer_of(path)]
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_imports_point_down(path):
-    layer = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+    layer = layer_of(path)
     allowed = ALLOWED[layer] | (EVERYBODY if layer not in ("errors", "keys") else set())
     for name in imports(path):
         if name == "__version__":
@@ -80,3 +88,14 @@ def test_only_tracking_imports_wandb():
         or (isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "wandb")
     }
     assert importing == {"tracking"}
+
+
+@pytest.mark.parametrize("folder", NO_TORCH)
+def test_folders_that_read_files_import_no_torch(folder):
+    modules = [
+        ".".join(("fer_lightning", *path.relative_to(PACKAGE).with_suffix("").parts))
+        for path in sorted((PACKAGE / folder).rglob("*.py"))
+    ]
+    code = f"import importlib, sys; [importlib.import_module(m) for m in {modules}]; "
+    code += "sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0

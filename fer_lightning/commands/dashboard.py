@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from fer_lightning.errors import UserError
 
 if TYPE_CHECKING:
-    from fer_lightning.dashboard.logdir import Logdir
+    from fer_lightning.tracking.dashboard import Logdir
 
 TICK = 3.0  # seconds between looks for new runs
 NAMED = 5  # runs named in a sentence
@@ -39,8 +39,7 @@ def main(argv: list[str]) -> int:
 
 def show(root: Path, port: int | None) -> int:
     """Serve a folder of runs until Ctrl-C or SIGTERM."""
-    from fer_lightning.dashboard.logdir import Logdir
-    from fer_lightning.dashboard.serve import serve
+    from fer_lightning.tracking.dashboard import Logdir, serve
 
     with tempfile.TemporaryDirectory(prefix="fer-lightning-dashboard-") as place:
         logdir = Logdir(root, Path(place))

@@ -1,28 +1,329 @@
 """``fer-lightning explain``: where a checkpoint looks in any pictures."""
 
 import argparse
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Any, get_args
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path, PurePosixPath
+from typing import Any, Literal, get_args
 
 import cv2
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import track
+from rich.table import Table
+from torch import Tensor
 
-from fer_lightning.commands.explain_report import MASKS, notes, say, tell, view
-from fer_lightning.commands.explained import Explained, explain
-from fer_lightning.commands.file_names import overlay_names, readable
-from fer_lightning.controls.explainers import Method
-from fer_lightning.controls.report import to_csv
-from fer_lightning.data.pictures import list_pictures, read_each
+from fer_lightning.data.augment import to_float
+from fer_lightning.data.pictures import HOW, Picture, Skipped, list_pictures, read_each
+from fer_lightning.data.regions import KEY, ORDER, template
 from fer_lightning.errors import UserError, nearest
-from fer_lightning.lit.checkpoint import load_net
-from fer_lightning.models import VisionModel
-from fer_lightning.tracking.run_folder import write_json
-from fer_lightning.tracking.whole_folder import NOTES, whole_folder
+from fer_lightning.look import methods as explainers
+from fer_lightning.look.controls.hiding import answers
+from fer_lightning.look.frozen import choose
+from fer_lightning.look.heat import is_zero, to_heat
+from fer_lightning.look.methods import Method
+from fer_lightning.look.methods.grad_cam import Cam
+from fer_lightning.look.metrics import background_share, local_focus_ratio, local_sensitivity_index
+from fer_lightning.look.overlay import draw_overlay
+from fer_lightning.look.tables import to_csv
+from fer_lightning.models import VisionModel, describe
+from fer_lightning.runs.folder import NOTES, whole_folder, write_json
+from fer_lightning.runs.provenance import substitutions, versions
+from fer_lightning.training.checkpoint import load_net
+
+# --- Names of result files, made from names of a user's files
+
+
+LONGEST = 180  # bytes of a name without its ending; file systems allow 255 with everything
+
+
+def overlay_names(names: Sequence[str]) -> dict[str, str]:
+    """Name the overlays: the stem if no other file has it, else the whole path; always different.
+
+    >>> overlay_names(["a.jpg", "x/b.png", "y/b.png"])
+    {'a.jpg': 'a.png', 'x/b.png': 'x__b.png.png', 'y/b.png': 'y__b.png.png'}
+    """
+    stems = Counter(PurePosixPath(name).stem.casefold() for name in names)
+    taken: set[str] = set()
+    found = {}
+    for name in names:
+        stem = PurePosixPath(name).stem
+        wanted = readable(stem if stems[stem.casefold()] == 1 else name.replace("/", "__"))
+        wanted = wanted.encode()[:LONGEST].decode(errors="ignore")
+        number, unique = 1, wanted
+        while unique.casefold() in taken:  # some file systems do not tell A from a
+            number += 1
+            unique = f"{wanted}-{number}"
+        taken.add(unique.casefold())
+        found[name] = f"{unique}.png"
+    return found
+
+
+def readable(text: str) -> str:
+    r"""Replace what cannot be printed or written as UTF-8.
+
+    >>> readable("a\x1b[31m\udcff.png")
+    'a?[31m?.png'
+    """
+    return "".join(c if c.isprintable() else "?" for c in text)
+
+
+# --- What ``explain`` finds in each picture: a map, a prediction and numbers of focus
+
+
+BLURRED = ("integrated_gradients", "smooth_grad")  # heat of single pixels
+BLUR = 1 / 24  # of the picture's side, standard deviation
+BATCH = 16  # pictures that are held at once
+REGIONS = ORDER[:6]  # without the face oval
+FOCUS = (*(f"lfr_{name}" for name in REGIONS), "lsi", "background_share")
+TEMPLATE = "template masks"
+
+
+@dataclass
+class Explained:
+    """One entry a picture, in the order of reading.
+
+    Attributes:
+        rows: of the CSV file.
+        maps: (h, w) each, signed at the model's grid, or heat at each pixel.
+        target: classes.
+        logits: (K,) each.
+        skipped: files that are no picture.
+    """
+
+    rows: list[dict[str, str | int | float]] = field(default_factory=list)
+    maps: list[Tensor] = field(default_factory=list)
+    target: list[Tensor] = field(default_factory=list)
+    logits: list[Tensor] = field(default_factory=list)
+    skipped: list[Skipped] = field(default_factory=list)
+
+
+def explain(
+    net: VisionModel,
+    pictures: Iterable[Picture | Skipped],
+    classes: Sequence[str],
+    save: Callable[[str, NDArray[np.uint8]], str],
+    target: int | None = None,
+    method: Method = "grad_cam",
+    masks: Literal["template", "none"] = "template",
+) -> Explained:
+    """Explain pictures one batch after another, so that few of them are held at once.
+
+    Args:
+        net: the model, in eval mode.
+        pictures: as `read_each` gives them.
+        classes: the names of its classes.
+        save: takes a picture's name and its overlay, (S, S, 3) RGB, and returns the overlay's name.
+        target: the class to explain, None for the predicted one.
+        method: how.
+        masks: "template" measures focus with the fixed masks, "none" does not measure it.
+
+    Raises:
+        UserError: the model answers with NaN or infinity, or is too small for the masks.
+    """
+    found = Explained()
+    device = next(net.parameters()).device
+    for batch in _batches(pictures, found.skipped):
+        images = to_float(torch.from_numpy(np.stack([p.seen for p in batch])).to(device))
+        cam = look(net, images, target, method)
+        heat = to_heat(cam.signed, images.shape[-1]).cpu()
+        drawn = [for_drawing(one, method) for one in heat]
+        numbers = focus_numbers(heat, masks == "template")
+        chances = cam.logits.softmax(1)
+        for i, picture in enumerate(batch):
+            shown = picture.shown
+            shown = shown if shown.ndim == 2 else shown.transpose(2, 0, 1)
+            predicted, wanted = int(chances[i].argmax()), int(cam.target[i])
+            found.rows.append(
+                {
+                    "file": readable(picture.name),
+                    "overlay": save(
+                        picture.name, draw_overlay(shown, drawn[i], len(picture.shown))
+                    ),
+                    "width": picture.width,
+                    "height": picture.height,
+                    **dict(zip(("crop_x", "crop_y", "crop_side"), picture.crop, strict=True)),
+                    "predicted": classes[predicted],
+                    "probability": chances[i, predicted].item(),
+                    "target": classes[wanted],
+                    "target_probability": chances[i, wanted].item(),
+                    "zero_map": "yes" if is_zero(heat[i : i + 1]).item() else "no",
+                    "masks": TEMPLATE if masks == "template" else "none",
+                    **numbers[i],
+                }
+            )
+        found.maps += cam.signed.cpu()
+        found.target += cam.target.cpu()
+        found.logits += cam.logits.cpu()
+    return found
+
+
+def look(net: VisionModel, images: Tensor, target: int | None, method: Method) -> Cam:
+    """Explain one batch by any method; maps stand in place of `signed`, signed if the method is.
+
+    Raises:
+        UserError: the model answers with NaN or infinity, or has no attention to show.
+
+    >>> from fer_lightning.models import CNN
+    >>> look(CNN().eval(), torch.rand(2, 1, 48, 48), 3, "occlusion_map").signed.shape
+    torch.Size([2, 48, 48])
+    """
+    logits = answers(net, images, BATCH).to(images.device)
+    if not logits.isfinite().all():
+        raise UserError(
+            "expected finite answers of the model but got NaN or infinity; its training failed, "
+            "use another checkpoint"
+        )
+    chosen = choose(logits, target)
+    return Cam(explainers.explain(net, images, chosen, method, BATCH), chosen, logits)
+
+
+def for_drawing(heat: Tensor, method: Method) -> NDArray[np.float32]:
+    """Blur heat, (H, W), of methods that give single hot pixels, for the eye and for no number.
+
+    >>> spike = torch.zeros(48, 48)
+    >>> spike[24, 24] = 1
+    >>> [(for_drawing(spike, how) > 0.01).sum().item() for how in ("grad_cam", "smooth_grad")]
+    [1, 37]
+    """
+    pixels = heat.numpy()
+    if method not in BLURRED:
+        return pixels
+    return cv2.GaussianBlur(pixels, (0, 0), BLUR * len(pixels)).astype(np.float32)
+
+
+def focus_numbers(heat: Tensor, measured: bool = True) -> list[dict[str, str | float]]:
+    """Measure maps, (N, H, W), with the template masks: LFR of each region, LSI, background share.
+
+    Returns:
+        One dict a map with the keys of `FOCUS`; NaN for a zero map, empty if not `measured`.
+
+    >>> round(focus_numbers(torch.ones(1, 48, 48))[0]["lfr_key"], 6)
+    1.0
+    """
+    if not measured:
+        return [dict.fromkeys(FOCUS, "")] * len(heat)
+    size = (heat.shape[1], heat.shape[2])
+    masks = {name: torch.tensor(mask) for name, mask in template(size).items()}
+    lfr = local_focus_ratio(heat, torch.stack([masks[name] for name in REGIONS]))
+    lsi = local_sensitivity_index(heat, torch.stack([masks[name] for name in KEY]))
+    outside = background_share(heat, masks["face"])
+    table = torch.cat([lfr, lsi[:, None], outside[:, None]], dim=1)
+    return [dict(zip(FOCUS, row, strict=True)) for row in table.tolist()]
+
+
+def _batches(
+    pictures: Iterable[Picture | Skipped], skipped: list[Skipped]
+) -> Iterator[list[Picture]]:
+    """Give pictures by the batch and put the others aside."""
+    reading = iter(pictures)
+    while part := list(islice(reading, BATCH)):
+        skipped += [one for one in part if isinstance(one, Skipped)]
+        if batch := [one for one in part if isinstance(one, Picture)]:
+            yield batch
+
+
+# --- How ``explain`` tells what it found: notes for the folder, a table for the terminal
+
+
+SHOWN = 20  # rows on the terminal
+NAMED = 10  # skipped files on the terminal
+MASKS = {
+    "template": f"{TEMPLATE}: regions of the mean face of FER-2013, the same for each picture; "
+    "their numbers mean something only where one upright face fills the picture",
+    "none": "no masks: focus was not measured",
+}
+CAM = "signed evidence for the target class at the model's own grid, before ReLU"
+MAPS = {
+    "grad_cam": CAM,
+    "hires_cam": CAM,
+    "attention_rollout": "attention at the model's own grid; it knows no class",
+    "attention_relevance": "attention that speaks for the target class, at the model's own grid",
+}
+
+
+def notes(
+    args: argparse.Namespace, net: VisionModel, about: dict[str, Any], found: Explained
+) -> dict[str, Any]:
+    """Say where the numbers come from and how to read them."""
+    with args.checkpoint.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    data, fingerprint = (readable(str(about.get(k)))[:200] for k in ("data", "fingerprint"))
+    return {
+        "written_by": "fer-lightning explain",
+        "checkpoint": {"path": readable(str(args.checkpoint)), "sha256": digest},
+        "model": describe(net),
+        "trained_on": {"data": data, "fingerprint": fingerprint},
+        "beware": substitutions(data, "online", "cuda"),
+        "method": args.method,
+        "target": "the predicted class" if args.target is None else found.rows[0]["target"],
+        "maps": MAPS.get(args.method, "heat for the target class at each pixel"),
+        "overlays": f"heat blurred by {BLUR:.3f} of the side, for the eye only"
+        if args.method in BLURRED
+        else "heat as it was measured",
+        "masks": MASKS[args.masks],
+        "pictures": HOW,
+        "explained": len(found.rows),
+        "zero_maps": sum(row["zero_map"] == "yes" for row in found.rows),
+        "skipped": [{"file": readable(s.name), "reason": s.reason} for s in found.skipped],
+        "versions": versions(),
+    }
+
+
+def view(found: Explained) -> Table:
+    """Lay out the first pictures; the target is named where it is not always the predicted class.
+
+    >>> row = {"file": "a.png", "predicted": "sad", "target": "sad", "probability": 0.5}
+    >>> row |= {"zero_map": "yes", "lfr_key": "", "lsi": "", "background_share": ""}
+    >>> [column.header for column in view(Explained(rows=[row])).columns]
+    ['file', 'predicted', 'prob.', 'LFR of KEY', 'LSI', 'background']
+    """
+    targets = any(row["target"] != row["predicted"] for row in found.rows)
+    table = Table("file")
+    for column in ("predicted", "prob.", *["target"] * targets, "LFR of KEY", "LSI", "background"):
+        is_name = column in ("predicted", "target")
+        table.add_column(column, justify="left" if is_name else "right", no_wrap=True)
+    table.columns[0].overflow = "fold"
+    for row in found.rows[:SHOWN]:
+        numbers = [row[name] for name in ("lfr_key", "lsi", "background_share")]
+        shown = [f"{n:.3g}" if isinstance(n, float) else "-" for n in numbers]
+        table.add_row(
+            escape(str(row["file"])),
+            escape(str(row["predicted"])),
+            f"{row['probability']:.2f}",
+            *[escape(str(row["target"]))] * targets,
+            *(["zero map", "-", "-"] if row["zero_map"] == "yes" else shown),
+        )
+    return table
+
+
+def tell(console: Console, args: argparse.Namespace, found: Explained) -> None:
+    """Say what was left out and where everything lies."""
+    explained, skipped = len(found.rows), len(found.skipped)
+    zero = sum(row["zero_map"] == "yes" for row in found.rows)
+    if explained > SHOWN:
+        say(console, f"and {explained - SHOWN:,} more in explain.csv")
+    say(console, f"explained {explained:,} of {explained + skipped:,} files by {args.method}")
+    if zero:
+        say(console, f"zero maps: {zero:,} (nothing speaks for the class, so nothing is drawn)")
+    if skipped:
+        named = [f"{readable(one.name)} ({one.reason})" for one in found.skipped[:NAMED]]
+        rest = f", ... all in {NOTES}" if skipped > NAMED else ""
+        say(console, f"skipped {skipped:,}: {', '.join(named)}{rest}")
+    say(console, MASKS[args.masks])
+    say(console, f"overlays, maps.npz, explain.csv and {NOTES} lie in {args.out}")
+
+
+def say(console: Console, text: str) -> None:
+    """Print a line as it is: nothing coloured, cut or taken for markup."""
+    console.print(text, highlight=False, soft_wrap=True, markup=False)
+
 
 ALIASES = {"occlusion": "occlusion_map"}
 SIZES = (16, 2048)  # pixels of an overlay's side

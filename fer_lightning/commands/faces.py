@@ -12,9 +12,8 @@ from fer_lightning.data.faces import drawn_faces
 from fer_lightning.data.image_set import ImageSet
 from fer_lightning.data.labels import FER_CLASSES
 from fer_lightning.errors import UserError, nearest
-from fer_lightning.plots.faces import sheet
-from fer_lightning.plots.hero import hero
-from fer_lightning.tracking.run_folder import atomic
+from fer_lightning.plots.faces import hero, sheet
+from fer_lightning.runs.folder import atomic
 
 # Which face of its class stands in the README: people who differ
 CHOSEN = (7, 8, 7, 5, 3, 7, 4)

@@ -9,11 +9,17 @@ from rich.console import Console
 from torch import Tensor
 
 from fer_lightning.commands.run_data import data_of_run, run_of
-from fer_lightning.controls import randomisation
-from fer_lightning.controls.explainers import Method
-from fer_lightning.controls.focus import measure_focus, samples
-from fer_lightning.controls.matching import GRID
-from fer_lightning.controls.report import (
+from fer_lightning.data.augment import to_float
+from fer_lightning.data.image_set import ImageSet
+from fer_lightning.data.landmarks import read_landmarks
+from fer_lightning.data.probe import probe_rows
+from fer_lightning.data.regions import masks_for
+from fer_lightning.errors import UserError
+from fer_lightning.look.controls.randomisation import randomisation
+from fer_lightning.look.focus import Target, check_inputs, measure_focus, samples
+from fer_lightning.look.heat import GRID
+from fer_lightning.look.methods import Method
+from fer_lightning.look.tables import (
     LEGEND,
     focus_view,
     masks_view,
@@ -22,16 +28,9 @@ from fer_lightning.controls.report import (
     to_csv,
     verdict,
 )
-from fer_lightning.controls.table import Target, check_inputs
-from fer_lightning.data.augment import to_float
-from fer_lightning.data.image_set import ImageSet
-from fer_lightning.data.landmarks import read_landmarks
-from fer_lightning.data.probe import probe_rows
-from fer_lightning.data.regions import masks_for
-from fer_lightning.errors import UserError
-from fer_lightning.lit.checkpoint import load_net
-from fer_lightning.tracking.provenance import substitutions
-from fer_lightning.tracking.run_folder import atomic
+from fer_lightning.runs.folder import atomic
+from fer_lightning.runs.provenance import substitutions
+from fer_lightning.training.checkpoint import load_net
 
 
 def parser() -> argparse.ArgumentParser:

@@ -4,10 +4,10 @@ import argparse
 from pathlib import Path
 
 from fer_lightning.errors import UserError
-from fer_lightning.study.collect import collect
-from fer_lightning.study.folders import STUDY
-from fer_lightning.study.report.write import write_report
-from fer_lightning.sweep.report.write import is_sweep, write_sweep_report
+from fer_lightning.report.sweep import is_sweep, write_sweep_report
+from fer_lightning.report.write import write_report
+from fer_lightning.runs.collection import collect
+from fer_lightning.runs.find import STUDY
 
 
 def main(argv: list[str]) -> int:
@@ -41,7 +41,7 @@ def _sweep(folder: Path, out: Path, project: str | None) -> int:
 
 def track(project: str, name: str, written: list[Path]) -> str:
     """Show on W&B what was written; nothing of W&B is imported without being asked for."""
-    from fer_lightning.study.run_files import read_csv
+    from fer_lightning.runs.files import read_csv
     from fer_lightning.tracking.wandb_report import log_report
 
     tables = {}

@@ -5,13 +5,19 @@ from typing import Any
 
 import yaml
 
-from fer_lightning.commands.arguments import check_configs, user_errors, with_class_paths
+from fer_lightning.commands.fit import (
+    COMMANDS,
+    SEED,
+    TRAINER_DEFAULTS,
+    TrainingCLI,
+    check_configs,
+    user_errors,
+    with_class_paths,
+)
 from fer_lightning.commands.run_data import NESTED
-from fer_lightning.commands.train import COMMANDS, SEED, TRAINER_DEFAULTS
-from fer_lightning.commands.training_cli import TrainingCLI
 from fer_lightning.data.datamodule import FERDataModule
 from fer_lightning.errors import UserError
-from fer_lightning.lit.module import Classifier
+from fer_lightning.training.module import Classifier
 
 
 class Resolver(TrainingCLI):

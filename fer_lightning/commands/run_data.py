@@ -8,7 +8,7 @@ import yaml
 from fer_lightning.data.augment import Augmentation
 from fer_lightning.data.datamodule import Drawn, FERDataModule, Files
 from fer_lightning.errors import UserError
-from fer_lightning.tracking.run_folder import RunFolder
+from fer_lightning.runs.folder import RunFolder
 
 MAX_BYTES = 1 << 20  # of a config.yaml; ours take 3 KB
 NESTED = {"augmentation": Augmentation, "files": Files, "drawn": Drawn}

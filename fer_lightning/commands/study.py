@@ -1,35 +1,201 @@
 """``fer-lightning study``: trains a whole experiment and goes on where it stopped."""
 
 import argparse
+import json
 import os
 import sys
+import time
+from collections.abc import Mapping
+from datetime import timedelta
+from functools import cache
 from pathlib import Path
+from typing import Any
 
+import torch
+import torch.nn.functional as F
 from rich.console import Console
+from rich.table import Table
 
 from fer_lightning.commands.report import track
-from fer_lightning.commands.resolve import resolve
-from fer_lightning.commands.study_data import fingerprint_of, identify
-from fer_lightning.commands.study_look import dry_run
+from fer_lightning.commands.resolve import data_of, resolve
+from fer_lightning.data.augment import Augmentation, augment, to_float
+from fer_lightning.data.datamodule import FERDataModule
 from fer_lightning.errors import UserError
-from fer_lightning.processes.locks import only_one
-from fer_lightning.processes.signals import Stopped
-from fer_lightning.processes.training import Outcome
-from fer_lightning.study.cell_folder import CellFolder
-from fer_lightning.study.cells import Cell, make_cells
-from fer_lightning.study.collect import collect
-from fer_lightning.study.execute import Job, execute, place_jobs
-from fer_lightning.study.folders import STUDY, runs_below
-from fer_lightning.study.hypotheses import read_asked
-from fer_lightning.study.live import LiveTable
-from fer_lightning.study.only import parse_only, select
-from fer_lightning.study.plan import Study, read_study
-from fer_lightning.study.report.write import write_report
-from fer_lightning.study.results import export_slim, find_done, write_study
-from fer_lightning.study.run import read_run
-from fer_lightning.study.stand_ins import stand_ins
-from fer_lightning.study.sweep import write_sweep
-from fer_lightning.study.table import save_table
+from fer_lightning.execution.study.cell_folder import CellFolder
+from fer_lightning.execution.study.cells import Cell, make_cells
+from fer_lightning.execution.study.execute import Job, execute, place_jobs
+from fer_lightning.execution.study.only import parse_only, select
+from fer_lightning.execution.study.plan import Study, read_study
+from fer_lightning.execution.study.progress import LiveTable
+from fer_lightning.execution.study.results import export_slim, find_done, write_study, write_sweep
+from fer_lightning.execution.training import Outcome, Stopped, only_one
+from fer_lightning.hypotheses import read_asked
+from fer_lightning.models import MODELS, build
+from fer_lightning.report.write import write_report
+from fer_lightning.runs.collection import collect, save_table
+from fer_lightning.runs.find import STUDY, runs_below
+from fer_lightning.runs.identity import decisive, identity, short_path
+from fer_lightning.runs.provenance import stand_ins
+from fer_lightning.runs.run import Run, read_run
+from fer_lightning.training.optimizers import make_optimizer
+
+# --- Which data a study's configurations mean, and which cell a finished run is
+
+
+WHICH = ("data_dir", "source", "files", "drawn", "cache_dir")  # options that choose the images
+
+
+def data_for(config: dict[str, Any]) -> FERDataModule:
+    """Return the data of a configuration; those that mean the same images share them."""
+    data = data_of(config)
+    chosen = json.dumps({name: config["data"].get(name) for name in WHICH}, sort_keys=True)
+    data.image_set = _first(chosen, json.dumps(config)).image_set
+    return data
+
+
+@cache
+def _kept() -> dict[str, FERDataModule]:
+    return {}
+
+
+def _first(chosen: str, config: str) -> FERDataModule:
+    """Return the first data module that was made for these images."""
+    if chosen not in _kept():
+        _kept()[chosen] = data_of(json.loads(config))
+    return _kept()[chosen]
+
+
+def fingerprint_of(config: dict[str, Any]) -> str:
+    """Return the fingerprint of a configuration's images."""
+    return data_for(config).image_set.fingerprint
+
+
+def identify(run: Run) -> str:
+    """Compute the identity of a finished run, which may be of an older version.
+
+    Its configuration goes through today's parser, so that options which did not exist then have
+    their default, as they had in effect.
+    """
+    if run.summary.get("processes") != 1:
+        return ""  # several processes make larger batches
+    config = resolve([f"--config={run.path / 'config.yaml'}"])
+    return identity(decisive(config, run.fingerprint))
+
+
+# --- How long a study will take: a few real training steps of each model, scaled up
+
+
+STEPS = 3  # measured, after one that warms up
+FORWARD_SHARE = 1 / 3  # of a training step's time that a forward pass takes
+LINKED = ("num_classes", "in_chans", "image_size")
+
+
+def seconds_per_image(config: Mapping[str, Any], data: FERDataModule) -> float:
+    """Time a few training steps at the configured batch size, in seconds per image.
+
+    Args:
+        config: whole configuration of a run.
+        data: its data.
+
+    Raises:
+        UserError: the model is none of ours, so that nothing is known of how to make it.
+    """
+    net = config["model"]["net"]
+    name = short_path(net["class_path"]).rsplit(".", 1)[-1]
+    names = {model.__name__: known for known, model in MODELS.items()}
+    if name not in names:
+        raise UserError(f"expected a registered model but got {net['class_path']}")
+    linked = {option: getattr(data, option) for option in LINKED}
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    model = build(names[name], **{**net.get("init_args", {}), **linked}).to(device).train()
+    options = config["model"]
+    optimizer = make_optimizer(model, options["optimizer"], options["lr"], options["weight_decay"])
+    size = min(config["data"]["batch_size"], len(data.split.train))
+    rows = data.split.train[:size]
+    images = torch.from_numpy(data.image_set.images[rows]).to(device)
+    labels = torch.from_numpy(data.image_set.labels[rows]).to(device)
+    began = 0.0
+    for step in range(STEPS + 1):
+        if step == 1:
+            _synchronise()
+            began = time.perf_counter()
+        batch = augment(to_float(images), Augmentation(**config["data"]["augmentation"]))
+        optimizer.zero_grad()
+        F.cross_entropy(model(batch), labels).backward()
+        optimizer.step()
+    _synchronise()
+    return (time.perf_counter() - began) / STEPS / size
+
+
+def estimate(config: Mapping[str, Any], images: Mapping[str, int], per_image: float) -> float:
+    """Seconds of a whole run, at most: it may stop early.
+
+    Args:
+        config: whole configuration.
+        images: number of ``train`` and ``val`` images in the run.
+        per_image: of a training step.
+
+    >>> round(estimate({"trainer": {"max_epochs": 2}}, {"train": 80, "val": 30}, 0.1), 1)
+    18.0
+    """
+    epoch = images["train"] + FORWARD_SHARE * images["val"]
+    return per_image * epoch * config["trainer"]["max_epochs"]
+
+
+def _synchronise() -> None:
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
+
+
+# --- The table of a study's cells before anything is trained
+
+
+STARTING = 30.0  # seconds of a cell for imports, test and controls, roughly
+
+
+def dry_run(jobs: list[Job], console: Console) -> None:
+    """Print the cells, what is done, and an estimate of the time that the rest takes."""
+    table = Table(title="cells")
+    for name in ("cell", "state", "images", "at most", "identity"):
+        table.add_column(name, justify="right" if name in ("images", "at most") else "left")
+    speeds: dict[str, float | None] = {}
+    total, unknown = 0.0, False
+    for job in jobs:
+        cell = job.cell
+        data = data_for(dict(cell.config))
+        images = {part: len(getattr(data.split, part)) for part in ("train", "val")}
+        told = ""
+        if not job.done:
+            if cell.model not in speeds:
+                speeds[cell.model] = _speed(job)
+            speed = speeds[cell.model]
+            if speed is None:
+                unknown = True
+            else:
+                seconds = estimate(cell.config, images, speed) + STARTING
+                total += seconds
+                told = str(timedelta(seconds=round(seconds)))
+        state = "done" if job.done else job.folder.state
+        table.add_row(cell.name, state, f"{images['train']:,}", told, cell.identity[:8])
+    console.print(table)
+    done = sum(job.done for job in jobs)
+    console.print(
+        f"{done} of {len(jobs)} cells are done; the others take at most about "
+        f"{timedelta(seconds=round(total))} one after the other"
+        + (", without those of models that cannot be timed" if unknown else "")
+        + ". This is an estimate from a few training steps of each model on this machine as it is "
+        "now; runs may stop early.",
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+def _speed(job: Job) -> float | None:
+    try:
+        return seconds_per_image(job.cell.config, data_for(dict(job.cell.config)))
+    except UserError:
+        return None
+
 
 FAILED, INTERRUPTED = 1, 130  # exit codes
 
@@ -118,7 +284,7 @@ def _train(
     try:
         with LiveTable(jobs, console) as table:
             if args.ray or args.ray_address:
-                from fer_lightning.study.ray_engine import execute_on_ray
+                from fer_lightning.execution.ray_engine import execute_on_ray
 
                 outcomes = execute_on_ray(
                     jobs, command, table.watch, args.retry_failed, args.ray_address

@@ -1,30 +1,196 @@
 """``fer-lightning sweep``: runs a W&B sweep file with no account, and goes on where it stopped."""
 
 import argparse
+import inspect
 import os
+import shlex
 import sys
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from datetime import timedelta
 from functools import partial
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import torch
+import yaml
 from rich.console import Console
+from rich.table import Table
 
-from fer_lightning.commands.sweep_look import dry_run
-from fer_lightning.commands.sweep_options import check_options, configuration_text
-from fer_lightning.errors import UserError
-from fer_lightning.processes.locks import only_one
-from fer_lightning.processes.signals import INTERRUPTED, Stopped
-from fer_lightning.study.cell_folder import CellFolder
-from fer_lightning.study.stand_ins import stand_ins
-from fer_lightning.sweep.engine import Engine
-from fer_lightning.sweep.file import Sweep, read_sweep
-from fer_lightning.sweep.live import LiveSweep
-from fer_lightning.sweep.report.write import write_sweep_report
-from fer_lightning.sweep.results import run_facts, write_table
-from fer_lightning.sweep.search import check_search, grid_size
-from fer_lightning.sweep.state import SweepState, open_state
-from fer_lightning.sweep.trial import Reader
-from fer_lightning.sweep.workers import LocalWorkers, RayWorkers, Workers
+from fer_lightning.commands.resolve import resolve, resolver
+from fer_lightning.errors import UserError, nearest
+from fer_lightning.execution.study.cell_folder import CellFolder
+from fer_lightning.execution.sweep.engine import Engine
+from fer_lightning.execution.sweep.file import Sweep, read_sweep
+from fer_lightning.execution.sweep.labels import label, short_names
+from fer_lightning.execution.sweep.live import LiveSweep, counts
+from fer_lightning.execution.sweep.results import run_facts, write_table
+from fer_lightning.execution.sweep.search import check_search, corners, draw, grid_size
+from fer_lightning.execution.sweep.trial import Reader, SweepState, open_state
+from fer_lightning.execution.sweep.workers import LocalWorkers, RayWorkers, Workers
+from fer_lightning.execution.training import INTERRUPTED, Stopped, only_one
+from fer_lightning.report.sweep import write_sweep_report
+from fer_lightning.runs.provenance import stand_ins
+from fer_lightning.tracking.sweep_command import expand
+from fer_lightning.training.losses import AdaptiveWeighting, AttentionRegulariser
+
+# --- From the point of a sweep to the whole configuration of its run
+
+
+FIT = "fit"
+LOSSES = {"regulariser": AttentionRegulariser, "weighting": AdaptiveWeighting}
+DECIDES_OTHERS = ("config", "model.net")  # parameters on which it depends what options there are
+
+
+def fit_options(sweep: Sweep, point: dict[str, Any]) -> list[str]:
+    """Return the options of ``fit`` in the command of a sweep file, written out for one point.
+
+    Raises:
+        UserError: the command is not ``fer_lightning.cli fit`` or ``fer-lightning fit``.
+    """
+    words = expand(sweep.content.get("command"), point)
+    for place, word in enumerate(words[1:], 1):
+        before = Path(words[place - 1]).name
+        if word == FIT and before in ("fer_lightning.cli", "fer-lightning", "cli.py"):
+            return words[place + 1 :]
+    raise UserError(
+        f"expected a command in {sweep.path} that runs 'fer_lightning.cli fit' but got "
+        f"'{' '.join(map(str, words))[:120]}'; a local sweep runs nothing else"
+    )
+
+
+def configuration(sweep: Sweep, point: dict[str, Any], data: str | None = None) -> dict[str, Any]:
+    """Return the whole configuration of a run.
+
+    W&B shows the runs of a sweep as a group, also when they are synced later.
+
+    Args:
+        sweep: the sweep file.
+        point: option → value.
+        data: the images, instead of what the file says.
+
+    Raises:
+        UserError: an option that there is not, or a value that it does not take.
+    """
+    place = [] if data is None else [f"--data.data_dir={data}"]
+    config = resolve([*fit_options(sweep, point), *place])
+    config["report"] = False  # the sweep writes one of all runs
+    if config["trainer"].get("devices", "auto") == "auto":
+        config["trainer"]["devices"] = 1  # the others are for the other runs
+    wandb = config.setdefault("wandb", {})
+    wandb["group"] = wandb.get("group") or sweep.name
+    wandb["tags"] = list(dict.fromkeys([*wandb.get("tags", []), "sweep"]))
+    for name in ("project", "entity"):  # as an agent does
+        if sweep.content.get(name):
+            wandb[name] = str(sweep.content[name])
+    return config
+
+
+def configuration_text(sweep: Sweep, point: dict[str, Any], data: str | None = None) -> str:
+    """Return the content of a run's config.yaml."""
+    return yaml.safe_dump(configuration(sweep, point, data), sort_keys=False)
+
+
+def check_options(sweep: Sweep, data: str | None = None) -> None:
+    """Parse points that show every listed value and both ends of every range.
+
+    Raises:
+        UserError: an option that there is not (the nearest is named), or a value that it does not
+            take, before anything is trained.
+    """
+    for point in corners(sweep):
+        try:
+            configuration(sweep, point, data)
+        except UserError as error:
+            _check_names(sweep, point)
+            raise UserError(f"{sweep.path}: {error}") from error
+
+
+def _check_names(sweep: Sweep, point: dict[str, Any]) -> None:
+    """Find the parameter that is no option of ``fit``."""
+    deciding = {name: point[name] for name in DECIDES_OTHERS if name in point}
+    try:
+        known = option_names(resolve(fit_options(sweep, deciding)))
+    except UserError:
+        return  # names are not what is wrong
+    for name in point:
+        if name not in known:
+            raise UserError(
+                f"expected options of fit as parameters of {sweep.path} but got '{name}'; "
+                f"{_suggest(name, known)}"
+            )
+
+
+def _suggest(name: str, known: Sequence[str]) -> str:
+    """Name the nearest option; not all of them where none is near."""
+    words = nearest(name, known)
+    return words if words.startswith("did you") else "fer-lightning fit --help names them"
+
+
+def option_names(config: dict[str, Any]) -> list[str]:
+    """Name every option that ``fit`` has with a model.
+
+    >>> names = option_names(resolve(["--model.net=vit"]))
+    >>> [name in names for name in ("model.lr", "model.net.patch_size", "model.net.stem")]
+    [True, True, False]
+    """
+    of_parser = [action.dest for action in resolver()._parser(FIT)._actions]
+    module, _, name = config["model"]["net"]["class_path"].rpartition(".")
+    net = inspect.signature(getattr(import_module(module), name)).parameters
+    of_losses = [
+        f"model.{one}.{part.name}" for one, kind in LOSSES.items() for part in fields(kind)
+    ]
+    return [*of_parser, *DECIDES_OTHERS, *(f"model.net.{name}" for name in net), *of_losses]
+
+
+# --- A sweep before anything is trained: how it searches, and the points that come first
+
+
+MOST = 20  # points that are printed
+
+
+def dry_run(state: SweepState, reader: Reader, count: int, parallel: int, console: Console) -> None:
+    """Print runs that there are and points that come next; later points of bayes may differ."""
+    sweep = state.sweep
+    state = replace(state, trials=list(state.trials))
+    begun = counts(state.trials, count)
+    while len(state.trials) < min(count, MOST):
+        point = draw(sweep, state.trials, reader, state.seed)
+        if point is None:
+            break
+        state.trials.append(state.trial(point))
+    short = short_names(sweep.varied)
+    say: dict[str, Any] = {"highlight": False, "soft_wrap": True, "markup": False}
+    early = ", bad runs stopped early by Hyperband" if sweep.stops_early else ""
+    console.print(
+        f"{sweep.name}: {sweep.method}, {count} runs, {sweep.goal} {sweep.metric}{early}", **say
+    )
+    table = Table()
+    for name in ("run", "state", *short.values()):
+        table.add_column(name, justify="left" if name in ("run", "state") else "right")
+    for trial in state.trials[:MOST]:
+        table.add_row(trial.name, trial.state, *(label(trial.parameters[name]) for name in short))
+    console.print(table)
+    if sweep.method == "bayes":
+        console.print("Later points will depend on the results of earlier ones.", **say)
+    if count > MOST:
+        console.print(f"and {count - MOST} more", **say)
+    if state.trials:
+        words = shlex.join(fit_options(sweep, state.trials[-1].parameters))
+        console.print(f"The last of these by hand: fer-lightning fit {words}", **say)
+    console.print(f"{begun}{_left(state, reader, count, parallel)}", **say)
+
+
+def _left(state: SweepState, reader: Reader, count: int, parallel: int) -> str:
+    """Estimate the time of the rest from runs that are done, if there are any."""
+    over = [trial for trial in state.trials if trial.state in ("done", "stopped")]
+    times = [t for trial in over if (t := reader.measure(trial).seconds) is not None]
+    if not times:
+        return "; how long a run takes is known when the first one is done"
+    seconds = sum(times) / len(times) * (count - len(over)) / parallel
+    return f"; the rest takes about {timedelta(seconds=round(seconds))} at the pace so far"
+
 
 FAILED = 1  # exit code
 

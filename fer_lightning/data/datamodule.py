@@ -1,7 +1,7 @@
 """The data of a run: reads or draws it, splits it, and serves it in batches."""
 
 import os
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -15,15 +15,78 @@ from torch.utils.data import DataLoader
 
 from fer_lightning.data import cache
 from fer_lightning.data.augment import Augmentation, augment, augment_together, to_float
-from fer_lightning.data.batches import Batch, EvalBatches, Part, TrainBatches
+from fer_lightning.data.batches import (
+    Batch,
+    EvalBatches,
+    Part,
+    TrainBatches,
+    check_faces,
+    region_masks,
+)
 from fer_lightning.data.faces import drawn_faces
 from fer_lightning.data.image_set import ImageSet
 from fer_lightning.data.landmarks import Landmarks, read_landmarks
-from fer_lightning.data.manifest import PARTS, class_counts, read_manifest, to_manifest
-from fer_lightning.data.options import Drawn, Files
-from fer_lightning.data.region_masks import check_faces, region_masks
-from fer_lightning.data.splits import Duplicates, Protocol, Split, check_amount, make_split
+from fer_lightning.data.splits import (
+    PARTS,
+    Duplicates,
+    Protocol,
+    Split,
+    check_amount,
+    class_counts,
+    make_split,
+    read_manifest,
+    to_manifest,
+)
 from fer_lightning.errors import UserError
+
+# --- How files are read and which faces are drawn: the options under ``--data``
+
+
+@dataclass(frozen=True)
+class Files:
+    """How files are read.
+
+    Args:
+        class_names: names in the source to names of ours, e.g. ``{"1": "surprise"}``.
+        image_size: side to which images are resized; needed where a source mixes sizes.
+        colour: keep or drop colour; by default grey where every image is grey.
+        on_corrupt: whether an unreadable image ends the run or is skipped and counted.
+        ferplus: path of ``fer2013new.csv``, whose votes replace the labels of ``fer2013.csv``.
+        soft_labels: train on the distribution of the votes instead of the majority.
+        min_agreement: share of votes that the winning label must have.
+    """
+
+    class_names: dict[str, str] | None = None
+    image_size: int | None = None
+    colour: bool | None = None
+    on_corrupt: Literal["error", "skip"] = "error"
+    ferplus: str | None = None
+    soft_labels: bool = False
+    min_agreement: float = 0.0
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Which faces are drawn.
+
+    Args:
+        size: number of faces.
+        seed: seed of the drawing.
+        image_size: side in pixels.
+        cue: plants a pattern in the background that predicts the label.
+        cue_strength: probability that the pattern agrees with the label.
+        expression: ``random`` draws expressions that have nothing to do with the label.
+        difficulty: from 0 (plain faces) to 1 (turned, dark, hidden, half-hearted).
+    """
+
+    size: int = 3000
+    seed: int = 0
+    image_size: int = 48
+    cue: Literal["none", "background"] = "none"
+    cue_strength: float = 1.0
+    expression: Literal["label", "random"] = "label"
+    difficulty: float = 0.5
+
 
 DEFAULT_DIR = "data"  # looked at when no data_dir is given
 
@@ -72,8 +135,8 @@ class FERDataModule(L.LightningDataModule):
         eval_batch_size: int = 256,
         num_workers: int = 0,
         augmentation: Augmentation = Augmentation(),  # noqa: B008 (frozen)
-        files: Files = Files(),  # noqa: B008
-        drawn: Drawn = Drawn(),  # noqa: B008
+        files: Files = Files(),
+        drawn: Drawn = Drawn(),
         predict_part: Literal["train", "val", "test"] = "test",
         landmarks: str | None = None,
         cache_dir: str | None = None,

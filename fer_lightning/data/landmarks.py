@@ -9,8 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from fer_lightning.data.outlines import Outline, rasterise
-from fer_lightning.data.regions import BASE
+from fer_lightning.data.regions import BASE, Outline, rasterise
 from fer_lightning.errors import UserError
 
 MAX_BYTES = 1 << 29  # FER-2013 with 68 points an image takes 35 MB

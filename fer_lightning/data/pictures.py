@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fer_lightning.data.readers.decode import BadPictureError, decode, resize, to_grey
-from fer_lightning.data.readers.tree import FolderTree, unreadable
+from fer_lightning.data.readers.pictures import BadPictureError, decode, resize, to_grey
+from fer_lightning.data.readers.trees import FolderTree, unreadable
 from fer_lightning.errors import UserError
 
 Pixels = NDArray[np.uint8]

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from torch import Tensor, nn
 
 from fer_lightning.errors import UserError
-from fer_lightning.models.pooling import AttentivePooling
+from fer_lightning.models.layers.pooling import AttentivePooling
 
 
 class NoAttentionError(UserError):

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from fer_lightning.errors import UserError
 from fer_lightning.models.base import VisionModel
-from fer_lightning.models.checks import check_rates, check_sizes
+from fer_lightning.models.layers.checks import check_rates, check_sizes
 
 KERNELS = (3, 3, 5, 3)  # of the four convolutions, "same" padding
 WIDTHS = {"stage": (32, 32, 64, 64), "layer": (32, 64, 128, 128)}

@@ -1,5 +1,11 @@
 """What a model costs: parameters and arithmetic."""
 
+import resource
+import statistics
+import sys
+import time
+from typing import Any
+
 import torch
 from torch import nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
@@ -57,3 +63,82 @@ def count_flops(model: VisionModel, batch: int = 1, complete: bool = False) -> i
 def count_multiply_adds(model: VisionModel, batch: int = 1, complete: bool = False) -> int:
     """Return the multiply-adds of a forward pass: half of `count_flops`."""
     return count_flops(model, batch, complete) // 2
+
+
+# --- What a model costs while it works: seconds for an answer, and memory
+
+
+BATCHES = (1, 64)
+WARM_UP, LEAST, MOST = 2, 5, 50  # passes: thrown away, and counted
+SECONDS = 0.5  # after which no further pass is counted
+
+
+def measure_cost(model: VisionModel) -> dict[str, Any]:
+    """Return what a run's summary says of speed and memory, on the device the model is on.
+
+    >>> from fer_lightning.models import CNN
+    >>> sorted(measure_cost(CNN(image_size=16, widths=(4, 4, 4, 4))))
+    ['device', 'latency_ms_1', 'latency_ms_64', 'latency_passes', 'peak_memory_bytes', 'threads']
+    """
+    device = next(model.parameters()).device
+    passes = {batch: latencies(model, batch) for batch in BATCHES}
+    return {
+        "device": device.type,
+        "threads": torch.get_num_threads(),
+        "latency_passes": {str(batch): len(times) for batch, times in passes.items()},
+        "peak_memory_bytes": peak_memory(device),
+        **{
+            f"latency_ms_{batch}": round(1000 * statistics.median(times), 4)
+            for batch, times in passes.items()
+        },
+    }
+
+
+def latencies(model: VisionModel, batch: int) -> list[float]:
+    """Return the seconds of some forward passes; the model's mode is left as it was.
+
+    Args:
+        model: on any device.
+        batch: images in one pass.
+    """
+    args = model.init_args
+    device = next(model.parameters()).device
+    shape = (batch, args["in_chans"], args["image_size"], args["image_size"])
+    images = torch.rand(shape, generator=torch.Generator().manual_seed(0)).to(device)
+    modes = [(module, module.training) for module in model.modules()]
+    times: list[float] = []
+    try:
+        model.eval()
+        with torch.inference_mode():
+            for _ in range(WARM_UP):
+                _seconds(model, images)
+            while len(times) < LEAST or (len(times) < MOST and sum(times) < SECONDS):
+                times.append(_seconds(model, images))
+    finally:
+        for module, mode in modes:
+            module.training = mode
+    return times
+
+
+def _seconds(model: VisionModel, images: torch.Tensor) -> float:
+    """Time one pass; a GPU works on after the call has returned, so wait for it."""
+    began = time.perf_counter()
+    model.forward(images)
+    if images.device.type == "cuda":
+        torch.cuda.synchronize(images.device)
+    return time.perf_counter() - began
+
+
+def peak_memory(device: torch.device) -> int:
+    """Return the most bytes held so far: tensors on a GPU, the whole process on a CPU.
+
+    On the CPU this counts the data set and all libraries too, so only large differences tell
+    models apart.
+
+    >>> peak_memory(torch.device("cpu")) > 2**20
+    True
+    """
+    if device.type == "cuda":
+        return int(torch.cuda.max_memory_allocated(device))
+    highest = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return highest if sys.platform == "darwin" else 1024 * highest  # Linux counts in kB

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Literal
 
-from fer_lightning.models.checks import check_sizes
-from fer_lightning.models.patch_transformer import PatchTransformer, check_transformer
-from fer_lightning.models.pooling import AttentivePooling
-from fer_lightning.models.stems import ConvStem, FeatureEmbed, check_stem, check_widths
+from fer_lightning.models.layers.checks import check_sizes
+from fer_lightning.models.layers.patch_transformer import PatchTransformer, check_transformer
+from fer_lightning.models.layers.pooling import AttentivePooling
+from fer_lightning.models.layers.stems import ConvStem, FeatureEmbed, check_stem, check_widths
 
 KERNELS, STRIDES = (3, 3, 5, 3), (2, 1, 3, 1)  # 48x48 pixels to 24x24 to 8x8 places
 

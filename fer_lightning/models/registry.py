@@ -7,8 +7,7 @@ from typing import Any
 import torch
 
 from fer_lightning.errors import UserError, nearest
-from fer_lightning.models.apvit import APViT
-from fer_lightning.models.apvit_112 import APViT112
+from fer_lightning.models.apvit import APViT, APViT112
 from fer_lightning.models.base import VisionModel
 from fer_lightning.models.cnn import CNN
 from fer_lightning.models.hybrid_vit import HybridViT
@@ -16,8 +15,7 @@ from fer_lightning.models.simple_cnn import SimpleCNN
 from fer_lightning.models.small_resnet import SmallResNet
 from fer_lightning.models.swin import Swin
 from fer_lightning.models.timm_backbone import Timm
-from fer_lightning.models.vit import ViT
-from fer_lightning.models.vit_tiny import ViTTiny
+from fer_lightning.models.vit import ViT, ViTTiny
 
 
 @dataclass(frozen=True)

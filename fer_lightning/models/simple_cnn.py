@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from fer_lightning.models.base import VisionModel
-from fer_lightning.models.checks import check_sizes
+from fer_lightning.models.layers.checks import check_sizes
 
 WIDTHS = (32, 32, 64, 64, 128)  # of the five 3x3 convolutions
 POOLED_AFTER = (2, 4)  # these convolutions, counted from 1

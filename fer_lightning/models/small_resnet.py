@@ -5,7 +5,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from fer_lightning.models.base import VisionModel
-from fer_lightning.models.checks import check_sizes
+from fer_lightning.models.layers.checks import check_sizes
 
 WIDTHS = (16, 32, 64)  # of the three stages
 BLOCKS = 2  # in each stage

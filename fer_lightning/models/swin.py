@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 from fer_lightning.errors import UserError
 from fer_lightning.models.base import NoAttentionError, VisionModel
-from fer_lightning.models.checks import check_rates, check_sizes
+from fer_lightning.models.layers.checks import check_rates, check_sizes
 
 
 class Swin(VisionModel):

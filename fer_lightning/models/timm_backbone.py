@@ -1,20 +1,292 @@
 """Any backbone of timm as a model like ours."""
 
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from fer_lightning.errors import UserError
+from fer_lightning.errors import UserError, nearest
 from fer_lightning.models.base import NoAttentionError, VisionModel
-from fer_lightning.models.checks import check_sizes
-from fer_lightning.models.explicit import explicit_attention
-from fer_lightning.models.layout import find_layout
-from fer_lightning.models.places import Canvas, left_mask
-from fer_lightning.models.pooling import AttentivePooling, TokenCriterion
-from fer_lightning.models.timm_create import create_backbone, pretrained_config
-from fer_lightning.models.timm_pooling import check_poolable, pooled_cam_layer, pooled_tokens
+from fer_lightning.models.layers.checks import check_sizes
+from fer_lightning.models.layers.pooling import (
+    AttentivePooling,
+    Canvas,
+    Pass,
+    TokenCriterion,
+    left_mask,
+)
+from fer_lightning.models.layers.timm_layout import find_layout
+from fer_lightning.models.weights import compare, read_weights
+
+# --- Backbones of timm by name, without their classifier, with or without published weights
+
+
+def pretrained_config(name: str) -> Any:
+    """Return what timm knows of a backbone: input size, mean, std, classifier.
+
+    Raises:
+        UserError: timm has no such backbone.
+
+    >>> pretrained_config("resnet18").input_size
+    (3, 224, 224)
+    """
+    import timm  # slow to import
+
+    if not isinstance(name, str) or not timm.is_model(name):
+        raise UserError(
+            f"expected the name of a timm backbone but got '{name}'; "
+            f"{_suggest(str(name), timm.list_models())}"
+        )
+    architecture, _, tag = name.partition(".")
+    tags = [n.partition(".")[2] for n in timm.list_pretrained(f"{architecture}.*")]
+    if tag and tag not in tags:
+        raise UserError(
+            f"expected published weights of '{architecture}' but got '{tag}'; {nearest(tag, tags)}"
+        )
+    return timm.get_pretrained_cfg(name)
+
+
+def create_backbone(
+    name: str,
+    in_chans: int,
+    size: int,
+    pretrained: bool = False,
+    weights: str | None = None,
+) -> Any:
+    """Make a backbone that returns its feature vector.
+
+    Args:
+        name: timm's name.
+        in_chans: channels that it takes.
+        size: height and width in pixels that it takes.
+        pretrained: load the weights that timm publishes.
+        weights: load the weights in this file instead.
+
+    Raises:
+        UserError: the weights cannot be had or belong to another architecture, or the backbone
+            cannot take images of this size.
+    """
+    config = pretrained_config(name)
+    kwargs: dict[str, Any] = {"in_chans": in_chans, "num_classes": config.num_classes}
+    if config.fixed_input_size:
+        kwargs["img_size"] = size
+    if weights is not None:
+        backbone = _from_file(name, kwargs, config, weights)
+    elif pretrained:
+        backbone = _from_timm(name, kwargs, config)
+    else:
+        backbone = _create(name, size, kwargs)
+    backbone.reset_classifier(0)
+    return backbone
+
+
+def _create(name: str, size: int, kwargs: Mapping[str, Any]) -> Any:
+    import timm
+
+    try:
+        return timm.create_model(name, **kwargs)
+    except (AssertionError, ValueError, ZeroDivisionError) as error:
+        raise UserError(
+            f"expected images that {name} can take but got {size}x{size} pixels ({error}); "
+            "give another input_size"
+        ) from error
+
+
+def _from_timm(name: str, kwargs: Mapping[str, Any], config: Any) -> Any:
+    import timm
+    from huggingface_hub.errors import HfHubHTTPError
+
+    if not config.has_weights:
+        raise UserError(
+            f"expected a backbone with published weights but timm has none for {name}; "
+            "set pretrained to false or give a local file by weights="
+        )
+    try:
+        return timm.create_model(name, pretrained=True, **kwargs)
+    except (OSError, HfHubHTTPError) as error:
+        raise UserError(
+            f"expected to fetch the weights of {name} but there is no network or no such file; "
+            "fetch them elsewhere and give the local file by weights="
+        ) from error
+
+
+def _from_file(name: str, kwargs: dict[str, Any], config: Any, path: str) -> Any:
+    import timm
+
+    given = read_weights(path)
+    if any(key.startswith("backbone.") for key in given):  # a model of ours around a backbone
+        given = {k.removeprefix("backbone."): v for k, v in given.items() if k[:9] == "backbone."}
+    names = [config.classifier] if isinstance(config.classifier, str) else config.classifier or []
+    head = next((given[f"{n}.weight"] for n in names if f"{n}.weight" in given), None)
+    kwargs["num_classes"] = 0 if head is None else len(head)  # so that timm loads strictly
+    with torch.device("meta"):
+        wanted: dict[str, Tensor] = timm.create_model(name, **kwargs).state_dict()
+    overlay = {"state_dict": given, "num_classes": kwargs["num_classes"], "custom_load": False}
+    try:
+        if len(wanted.keys() & given.keys()) < len(wanted) / 2:
+            raise RuntimeError("timm's converters of older namings expect the right family")
+        backbone: Any = timm.create_model(
+            name, pretrained=True, pretrained_cfg_overlay=overlay, **kwargs
+        )
+    except RuntimeError as error:  # also from load_state_dict
+        raise UserError(
+            f"expected the weights of {name} in timm's naming but {path} differs: "
+            f"{compare(wanted, given)}; choose the backbone that they belong to"
+        ) from error
+    backbone.pretrained_cfg.pop("state_dict")  # else each copy of the model would carry it
+    return backbone
+
+
+def _suggest(name: str, known: list[str]) -> str:
+    """Suggest a near name, but do not list all of timm's."""
+    hint = nearest(name, known)
+    return hint if hint.startswith("did") else "timm.list_models() names them all"
+
+
+# --- Attentive token pooling inside timm's plain vision transformers; no weight is added
+
+
+class TimmAttention:
+    """timm's attention in the form that `Pass` takes."""
+
+    def __init__(self, attn: Any) -> None:
+        self.attn = attn
+        self.dropout: float = attn.attn_drop.p
+        self.training: bool = attn.training
+
+    def split(self, x: Tensor, first: int | None = None) -> tuple[Tensor, Tensor, Tensor]:
+        """Return queries (of the first tokens), keys and values, each (B, heads, n, d)."""
+        parts = self.attn.qkv(x).unflatten(-1, (3, self.attn.num_heads, -1))  # B, n, 3, heads, d
+        q, k, v = parts.permute(2, 0, 3, 1, 4).unbind(0)
+        return self.attn.q_norm(q[:, :, :first]), self.attn.k_norm(k), v
+
+    def join(self, out: Tensor) -> Tensor:
+        """Return (B, n, D) of the heads' outputs, (B, heads, n, d)."""
+        joined = self.attn.norm(out.transpose(1, 2).flatten(2))
+        return self.attn.proj_drop(self.attn.proj(joined))
+
+
+class TimmLayer:
+    """timm's transformer block in the form that `Pass` takes."""
+
+    def __init__(self, block: Any) -> None:
+        self.block = block
+        self.attn = TimmAttention(block.attn)
+        self.norm1: nn.Module = block.norm1
+
+    def __call__(self, x: Tensor, first: int | None = None) -> Tensor:
+        """Run the whole block; all tokens, for timm's cannot leave some out."""
+        return self.block(x)
+
+    def add(self, x: Tensor, out: Tensor) -> Tensor:
+        """Add the attention's output."""
+        return x + self.block.drop_path1(self.block.ls1(out))
+
+    def think(self, x: Tensor) -> Tensor:
+        """Run the second half."""
+        out = self.block.ls2(self.block.mlp(self.block.norm2(x)))
+        return x + self.block.drop_path2(out)
+
+
+def check_poolable(backbone: Any, name: str) -> None:
+    """Refuse a backbone whose layers cannot drop tokens this way.
+
+    Raises:
+        UserError: it is no plain vision transformer with a [CLS] token that the head reads.
+    """
+    from timm.layers import Attention  # slow to import
+    from timm.models.vision_transformer import Block, VisionTransformer
+
+    plain = (
+        type(backbone) is VisionTransformer
+        and backbone.cls_token is not None
+        and backbone.global_pool == "token"
+        and all(type(b) is Block and type(b.attn) is Attention for b in backbone.blocks)
+        and all(getattr(b.attn, "gate", None) is None for b in backbone.blocks)
+    )
+    if not plain:
+        raise UserError(
+            f"expected a plain vision transformer with [CLS] for keep_rate but got {name}; "
+            "choose e.g. deit_tiny_patch16_224, or set keep_rate to 1"
+        )
+
+
+def pooled_tokens(
+    backbone: Any,
+    x: Tensor,
+    pooling: AttentivePooling,
+    canvas: Canvas | None = None,
+    maps: list[Tensor] | None = None,
+) -> tuple[Tensor, Pass]:
+    """Return the last layer's normalised tokens, (B, n, D), and the pass that chose them.
+
+    Args:
+        backbone: as `check_poolable` wants it.
+        x: images as the backbone takes them.
+        pooling: which tokens are kept.
+        canvas: where Grad-CAM reads.
+        maps: takes each layer's attention, (B, heads, N, N), if given.
+    """
+    tokens = backbone.norm_pre(backbone.patch_drop(backbone._pos_embed(backbone.patch_embed(x))))
+    prefix, depth = backbone.num_prefix_tokens, len(backbone.blocks)
+    at = pooling.deepest_layer(tokens.shape[1] - prefix, depth)
+    layers = Pass(pooling, prefix, tokens.shape[1], canvas=canvas, canvas_at=at, maps=maps)
+    tokens = layers.through([TimmLayer(block) for block in backbone.blocks], tokens, None)
+    return backbone.norm(tokens), layers
+
+
+def pooled_cam_layer(backbone: Any, pooling: AttentivePooling, canvas: Canvas) -> nn.Module:
+    """Return the deepest layer whose patches have a gradient."""
+    patches, depth = backbone.patch_embed.num_patches, len(backbone.blocks)
+    at = pooling.deepest_layer(patches, depth)
+    dropped = pooling.patches_by_layer(patches, depth)[at] < patches
+    return canvas if dropped else backbone.blocks[at].norm1
+
+
+# --- The attention of timm's transformers, which their fused kernel never shows
+
+
+@contextmanager
+def explicit_attention(backbone: nn.Module, tokens: int) -> Iterator[list[Tensor]]:
+    """Make timm's attention step by step inside the block and collect it, layer by layer.
+
+    timm's attention modules carry both ways of computing and a switch, `fused_attn`. Step by step,
+    the softmax's output, after any norm of queries and keys and any rotation, goes to `attn_drop`.
+
+    Args:
+        backbone: any module that may hold such attention.
+        tokens: how many tokens all layers must attend over; other attention is left out.
+
+    Yields:
+        A list that fills with (B, heads, tokens, tokens) while the backbone runs.
+    """
+    maps: list[Tensor] = []
+
+    def keep(_module: nn.Module, args: tuple[Any, ...]) -> None:
+        if args[0].shape[-2:] == (tokens, tokens):
+            maps.append(args[0])
+
+    modules: list[Any] = [
+        module
+        for module in backbone.modules()
+        if hasattr(module, "fused_attn")
+        and isinstance(getattr(module, "attn_drop", None), nn.Module)
+    ]
+    fused = [module.fused_attn for module in modules]
+    handles = []
+    try:
+        for module in modules:
+            module.fused_attn = False
+            handles.append(module.attn_drop.register_forward_pre_hook(keep))
+        yield maps
+    finally:
+        for handle in handles:
+            handle.remove()
+        for module, before in zip(modules, fused, strict=True):
+            module.fused_attn = before
 
 
 class Timm(VisionModel):

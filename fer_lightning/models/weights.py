@@ -1,5 +1,7 @@
 """Weights from files that may be of another model, damaged or hostile."""
 
+import hashlib
+import math
 import pickle
 import zipfile
 from collections.abc import Mapping
@@ -10,6 +12,8 @@ import torch
 from torch import Tensor, nn
 
 from fer_lightning.errors import UserError
+from fer_lightning.models.base import VisionModel
+from fer_lightning.models.layers.transformer import PatchEmbed
 
 CONTAINERS = ("state_dict_ema", "state_dict", "model_ema", "model")  # keys that hold the weights
 NET = "net."  # of the model's weights inside the LightningModule's
@@ -132,3 +136,216 @@ def compare(wanted: Mapping[str, Tensor], given: Mapping[str, Tensor]) -> str:
         for kind, names in kinds.items()
         if names
     )
+
+
+# --- Weights of the same architecture for another image size or other channels
+
+
+def adapt(model: VisionModel, name: str, given: Tensor, wanted: Tensor) -> Tensor | None:
+    """Return a weight in the shape that the model wants; None if there is no way.
+
+    Positions are interpolated to the model's grid. The first layer takes the model's channels.
+
+    Args:
+        model: the model.
+        name: of the weight.
+        given: what the file holds.
+        wanted: what the model holds under that name.
+
+    >>> import torch
+    >>> from fer_lightning.models import ViT
+    >>> small, large = ViT(dim=8, depth=1), ViT(dim=8, depth=1, image_size=96)
+    >>> adapt(large, "pos_embed", small.pos_embed, large.pos_embed).shape
+    torch.Size([1, 257, 8])
+    """
+    if given.shape == wanted.shape:
+        return given
+    if name.split(".")[-1] == "pos_embed" and given.ndim == wanted.ndim == 3:
+        for prefix in dict.fromkeys((model.num_prefix_tokens, 0)):  # some have none for [CLS]
+            if (found := resize_positions(given, wanted, prefix)) is not None:
+                return found
+        return None
+    if name != first_layer(model) or given.ndim != wanted.ndim or len(given) != len(wanted):
+        return None
+    if given.ndim == 4 and given.shape[2:] == wanted.shape[2:]:
+        return change_channels(given, wanted.shape[1])
+    if given.ndim == 2:
+        patch: PatchEmbed = model.get_submodule(name.rpartition(".")[0].rpartition(".")[0])  # type: ignore[assignment]
+        pixels = patch.patch_size**2
+        if given.shape[1] % pixels == 0:
+            as_convolution = given.unflatten(1, (-1, patch.patch_size, patch.patch_size))
+            changed = change_channels(as_convolution, wanted.shape[1] // pixels)
+            return None if changed is None else changed.flatten(1)
+    return None
+
+
+def first_layer(model: nn.Module) -> str | None:
+    """Return the name of the weight that reads the images: a convolution's or a patch embedding's.
+
+    >>> from fer_lightning.models import CNN
+    >>> first_layer(CNN())
+    'stages.conv1.weight'
+    """
+    for name, module in model.named_modules():
+        if isinstance(module, nn.Conv2d):
+            return f"{name}.weight"
+        if isinstance(module, PatchEmbed):
+            return f"{name}.proj.weight"
+    return None
+
+
+def change_channels(weight: Tensor, channels: int) -> Tensor | None:
+    """Return the weight of a first convolution, (O, I, h, w), for images of other channels.
+
+    The answer to a grey image stays the same, in however many channels it comes. From three
+    channels to more, timm's way; from others to more there is none.
+
+    >>> import torch
+    >>> change_channels(torch.ones(1, 3, 1, 1), 1).flatten(), change_channels(
+    ...     torch.ones(1, 1, 1, 1), 4
+    ... ).flatten()
+    (tensor([3.]), tensor([0.2500, 0.2500, 0.2500, 0.2500]))
+    """
+    if weight.shape[1] == 1:
+        return weight.repeat(1, channels, 1, 1) / channels
+    if channels == 1:
+        return weight.sum(1, keepdim=True)
+    if weight.shape[1] != 3:
+        return None
+    from timm.models import adapt_input_conv  # slow to import
+
+    return adapt_input_conv(channels, weight)
+
+
+def resize_positions(given: Tensor, wanted: Tensor, prefix: int) -> Tensor | None:
+    """Interpolate positions on a square grid, (1, prefix + n, D), to another square grid.
+
+    >>> import torch
+    >>> flat = torch.ones(1, 5, 2)
+    >>> bool(torch.allclose(resize_positions(flat, torch.empty(1, 10, 2), 1), torch.ones(1, 10, 2)))
+    True
+    """
+    counts = [positions.shape[1] - prefix for positions in (given, wanted)]
+    sides = [math.isqrt(max(count, 0)) for count in counts]
+    if given.shape[::2] != wanted.shape[::2] or [s * s for s in sides] != counts or 0 in sides:
+        return None
+    from timm.layers import resample_abs_pos_embed  # slow to import
+
+    return resample_abs_pos_embed(
+        given, [sides[1]] * 2, old_size=[sides[0]] * 2, num_prefix_tokens=prefix
+    )
+
+
+# --- A model, or a part of it, from weights that were trained elsewhere, and what came of each
+
+
+LEAST_SHARE = 0.5  # of a part's weights that a file must hold to be of the same architecture
+HEAD = "head."
+UNCOUNTED = "num_batches_tracked"  # of BatchNorm: says nothing about an architecture
+
+
+def load_pretrained(
+    model: VisionModel, path: str, part: str, starts: tuple[str, ...], keep_head: bool = False
+) -> dict[str, Any]:
+    """Load what a file holds of a part of a model, and say what came of every weight.
+
+    Args:
+        model: the model.
+        path: the file, see `read_weights`.
+        part: the name of the part, for the report.
+        starts: how the names of the part's weights begin.
+        keep_head: load the head, too.
+
+    Returns:
+        Plain values: ``file``, ``sha256``, ``part``; ``loaded`` of ``wanted`` weights; ``adapted``,
+        ``other_shape`` (left as they were), each with both shapes; ``missing`` in the file;
+        ``unexpected`` in it, of which the model has none.
+
+    Raises:
+        UserError: the file cannot be read, or holds less than half of the part's weights.
+    """
+    own = model.state_dict()
+    wanted = {name: value for name, value in own.items() if name.startswith(starts)}
+    given = rename(read_weights(path), own, wanted)
+    if keep_head:
+        wanted |= _head(own, given, path)
+    taken = {
+        name: fitting
+        for name, value in wanted.items()
+        if name in given and (fitting := adapt(model, name, given[name], value)) is not None
+    }
+    counted = [name for name in wanted if not name.endswith(UNCOUNTED)]
+    if sum(name in taken for name in counted) < LEAST_SHARE * len(counted):
+        relevant = {n: v for n, v in given.items() if n in wanted or n not in own}
+        raise UserError(
+            f"expected the weights of the {part} of {type(model).__name__} but {path} differs: "
+            f"{compare(wanted, relevant)}; choose the model and the sizes that they belong to"
+        )
+    model.load_state_dict(taken, strict=False)
+    shapes = {
+        name: f"{list(given[name].shape)} in the file, {list(wanted[name].shape)} in the model"
+        for name in wanted
+        if name in given and given[name].shape != wanted[name].shape
+    }
+    return {
+        "file": path,
+        "sha256": hashlib.sha256(Path(path).read_bytes()).hexdigest(),
+        "part": part + (" and head" if keep_head else ""),
+        "loaded": len(taken),
+        "wanted": len(wanted),
+        "adapted": {name: text for name, text in shapes.items() if name in taken},
+        "other_shape": {name: text for name, text in shapes.items() if name not in taken},
+        "missing": [name for name in wanted if name not in given],
+        "unexpected": [name for name in given if name not in own],
+    }
+
+
+def rename(
+    given: Mapping[str, Tensor], own: Mapping[str, Tensor], wanted: Mapping[str, Tensor]
+) -> Mapping[str, Tensor]:
+    """Write the names of a file of a part alone, or of a timm backbone, as the model's.
+
+    >>> import torch
+    >>> x = torch.zeros(1)
+    >>> rename({"conv1.bias": x}, {"stem.conv1.bias": x}, {"stem.conv1.bias": x}).keys()
+    dict_keys(['stem.conv1.bias'])
+    """
+    outer = [f"{name.split('.')[0]}." for name in wanted if "." in name]
+    best = max(
+        ("", *dict.fromkeys(outer)),
+        key=lambda prefix: sum(prefix + name in wanted for name in given),
+    )
+    return {best + name if best + name in own else name: value for name, value in given.items()}
+
+
+def _head(own: Mapping[str, Tensor], given: Mapping[str, Tensor], path: str) -> dict[str, Tensor]:
+    """Return the head's weights if the file has them in the same shape."""
+    head = {name: value for name, value in own.items() if name.startswith(HEAD)}
+    if difference := compare(head, {n: v for n, v in given.items() if n.startswith(HEAD)}):
+        raise UserError(
+            f"expected a head of the same classes in {path} but it differs: {difference}; "
+            "set transfer.head to new"
+        )
+    return head
+
+
+def tell(report: Mapping[str, Any]) -> str:
+    """Say in one line what came from a file.
+
+    >>> lists = {"adapted": {}, "other_shape": {}, "missing": ["norm.bias"], "unexpected": []}
+    >>> tell({"loaded": 3, "wanted": 4, "part": "body", "file": "a.pt"} | lists)
+    'Weights: 3 of 4 of the body from a.pt; 1 missing in it, left new (norm.bias)'
+    """
+    told = {
+        "adapted": "adapted",
+        "other_shape": "of another shape, left new",
+        "missing": "missing in it, left new",
+        "unexpected": "in it that the model has not",
+    }
+    counts = [
+        f"{len(names)} {text} ({', '.join(names[:3])}{', ...' if names[3:] else ''})"
+        for key, text in told.items()
+        if (names := list(report[key]))
+    ]
+    start = f"{report['loaded']} of {report['wanted']} of the {report['part']}"
+    return "; ".join([f"Weights: {start} from {report['file']}", *counts])

@@ -16,10 +16,11 @@ from fer_lightning.plots.style import (
     RIGHT,
     SMALL,
     WRONG,
+    board,
     check_lengths,
+    place,
     styled,
 )
-from fer_lightning.plots.tiles import board, place
 
 Arrange = Literal["right_wrong", "given"]
 NAMES, HEAD, LINE = 0.8, 0.22, 0.2  # inches for class names, headings and predictions

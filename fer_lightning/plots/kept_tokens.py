@@ -8,8 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from fer_lightning.plots.style import DOUBLE, EDGE, GREY, SMALL, check_lengths, styled
-from fer_lightning.plots.tiles import board, place
+from fer_lightning.plots.style import DOUBLE, EDGE, GREY, SMALL, board, check_lengths, place, styled
 
 CIVIDIS = mpl.colormaps["cividis"]
 HEAD, LINE = 0.34, 0.17  # inches for headings of two lines and for names

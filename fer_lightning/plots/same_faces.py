@@ -10,8 +10,17 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from numpy.typing import NDArray
 
-from fer_lightning.plots.style import DOUBLE, EDGE, RIGHT, SMALL, WRONG, check_lengths, styled
-from fer_lightning.plots.tiles import board, place
+from fer_lightning.plots.style import (
+    DOUBLE,
+    EDGE,
+    RIGHT,
+    SMALL,
+    WRONG,
+    board,
+    check_lengths,
+    place,
+    styled,
+)
 
 INFERNO = mpl.colormaps["inferno"]
 OPACITY = 0.6  # of the hottest place

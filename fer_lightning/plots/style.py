@@ -3,13 +3,15 @@
 import textwrap
 from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import matplotlib as mpl
+import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
 from fer_lightning.errors import UserError
@@ -167,3 +169,99 @@ def check_lengths(**arrays: Sequence[Any] | NDArray[Any]) -> None:
                 f"expected as many {first} as {name} but got {len(known)} and {len(array)}; "
                 "give one of each per image"
             )
+
+
+# --- How models are told apart in every figure that shows several: colour, mark and dashes
+
+
+COLOURS = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, BLACK)
+MARKERS = ("o", "^", "s", "D", "v", "P", "X")
+DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.5, 1)), (0, (5, 1, 1, 1)))
+
+
+class ModelLook(NamedTuple):
+    """Colour alone is too little in grey print, so each model has all three."""
+
+    colour: str
+    marker: str
+    dashes: Any
+
+
+def model_look(place: int) -> ModelLook:
+    """Return the look of the model at a place in the study's order.
+
+    >>> model_look(0).marker, model_look(1).marker
+    ('o', '^')
+    """
+    return ModelLook(
+        COLOURS[place % len(COLOURS)],
+        MARKERS[place % len(MARKERS)],
+        DASHES[place % len(DASHES)],
+    )
+
+
+def model_entries(models: Sequence[str]) -> dict[str, Artist]:
+    """Return entries of a legend, for `style.legend`.
+
+    >>> list(model_entries(["cnn", "vit"]))
+    ['cnn', 'vit']
+    """
+    looks = {model: model_look(place) for place, model in enumerate(models)}
+    return {
+        model: Line2D(
+            [], [], color=look.colour, marker=look.marker, linestyle=look.dashes, markersize=4
+        )
+        for model, look in looks.items()
+    }
+
+
+# --- Many small pictures on one panel: quicker to draw than a panel each, and easier to align
+
+
+def board(
+    width: float, columns: float, rows: float, title: str = "", caption: str = ""
+) -> tuple[Figure, Axes]:
+    """Return a figure with one panel, measured in tiles from its upper left corner.
+
+    Args:
+        width: of the figure, in inches.
+        columns: width of the panel in tiles; fractions leave room for gaps and letters.
+        rows: its height in tiles.
+        title: above the panel.
+        caption: below it.
+
+    >>> figure, axes = board(7.0, columns=10, rows=4)
+    >>> [float(end) for end in (*axes.get_xlim(), *axes.get_ylim())]  # y grows downwards
+    [0.0, 10.0, 4.0, 0.0]
+    """
+    inch = (width - 2 * EDGE) / columns  # of one tile
+    figure = new_figure(width, rows * inch + 2 * EDGE, title, caption)
+    figure.set_layout_engine("none")
+    total = figure.get_figheight()
+    below = text_height(figure.get_supxlabel(), SMALL) + EDGE
+    axes = figure.add_axes((EDGE / width, below / total, 1 - 2 * EDGE / width, rows * inch / total))
+    blank(axes)
+    axes.set_aspect("equal")
+    axes.set_xlim(0, columns)
+    axes.set_ylim(rows, 0)
+    return figure, axes
+
+
+def place(axes: Axes, picture: NDArray[Any], left: float, top: float, **options: Any) -> None:
+    """Show a picture one tile wide and high, its pixels as they are.
+
+    Args:
+        axes: a `board`.
+        picture: (H, W) grey or (H, W, 3) colours, 0 to 255; with `cmap`, any numbers.
+        left: place in tiles.
+        top: place in tiles, downwards.
+        options: for imshow, such as `cmap`, `vmin`, `vmax`.
+    """
+    limits = axes.get_xlim(), axes.get_ylim()  # imshow moves them
+    grey: dict[str, Any] = {"cmap": "gray", "vmin": 0, "vmax": 255}
+    # a picture with fewer pixels than the tile keeps its squares, others are smoothed down
+    how = "nearest" if len(picture) < 100 else "antialiased"
+    extent = (left, left + 1, top + 1, top)
+    axes.imshow(np.squeeze(picture), extent=extent, interpolation=how, **(grey | options))
+    axes.set_xlim(limits[0])
+    axes.set_ylim(limits[1])

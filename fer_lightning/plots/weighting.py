@@ -7,8 +7,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from fer_lightning.plots.style import DOUBLE, GREY, SMALL, check_lengths, styled
-from fer_lightning.plots.tiles import board, place
+from fer_lightning.plots.style import DOUBLE, GREY, SMALL, board, check_lengths, place, styled
 
 ACROSS = 8  # faces in a row
 HEAD, TEXT, GAP = 0.3, 0.42, 0.06  # in tiles: a heading, the lines below a face, between faces

@@ -9,7 +9,7 @@ from lightning.pytorch.loggers import Logger
 from lightning.pytorch.utilities import rank_zero_only
 
 from fer_lightning import keys
-from fer_lightning.tracking.run_folder import atomic
+from fer_lightning.runs.folder import atomic
 
 
 class MetricsCSV(Logger):

@@ -1,10 +1,12 @@
 """What a tracker can show beside numbers; callbacks ask for this and for no tracker by name."""
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
+from lightning.pytorch.utilities import rank_zero_only, rank_zero_warn
 from numpy.typing import NDArray
 
 
@@ -49,3 +51,63 @@ class AlertTracker(Protocol):
 
     def alert(self, title: str, text: str) -> None:
         """Tell them; the title has at most 64 characters."""
+
+
+# --- A tracker's failure ends the tracking, never the training
+
+
+class CanFail(Protocol):
+    """What remembers its first failure."""
+
+    failure: str | None
+
+
+def never_fails(what: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Let a method warn once, after the first failure of its object, and then do nothing.
+
+    Args:
+        what: name of the tracker in the warning.
+
+    >>> class Broken:
+    ...     failure = None
+    ...     @never_fails("The page")
+    ...     def write(self):
+    ...         raise OSError("no room")
+    >>> import warnings
+    >>> with warnings.catch_warnings(record=True) as told:
+    ...     warnings.simplefilter("always")
+    ...     page = Broken()
+    ...     page.write(), page.write(), len(told), page.failure
+    (None, None, 1, 'OSError: no room')
+    """
+
+    def decorate(method: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(method)
+        def guarded(self: CanFail, *args: Any, **kwargs: Any) -> Any:
+            if self.failure is not None:
+                return None
+            try:
+                return method(self, *args, **kwargs)
+            except Exception as error:  # whatever it raises, training goes on
+                self.failure = f"{type(error).__name__}: {error}"
+                rank_zero_warn(
+                    f"{what} failed in {method.__name__} and is off for the rest of this run "
+                    f"({self.failure}). Training goes on; everything is in the run folder."
+                )
+                return None
+
+        return guarded
+
+    return decorate
+
+
+# --- Which process writes: Lightning knows the rank before there is a Trainer
+
+
+def is_rank_zero() -> bool:
+    """Whether this process is the one that writes and prints.
+
+    >>> is_rank_zero()
+    True
+    """
+    return rank_zero_only.rank == 0  # type: ignore[attr-defined]

@@ -2,21 +2,189 @@
 
 import contextlib
 import os
-from collections.abc import Sequence
+import socket
+from collections.abc import Mapping, MutableMapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+from urllib.parse import urlsplit
+from urllib.request import getproxies
 
 import wandb
 from lightning.pytorch.loggers import WandbLogger
 from lightning.pytorch.utilities import rank_zero_only, rank_zero_warn
 
 from fer_lightning import keys
-from fer_lightning.tracking.never_fails import never_fails
-from fer_lightning.tracking.rank import is_rank_zero
-from fer_lightning.tracking.run_folder import RunFolder
-from fer_lightning.tracking.wandb_confusion import confusion_chart
-from fer_lightning.tracking.wandb_mode import Wandb, bounded, check_online, choose_mode
-from fer_lightning.tracking.wandb_sweep import sweep_of, take_over
+from fer_lightning.runs.folder import RunFolder
+from fer_lightning.tracking.tracker import is_rank_zero, never_fails
+
+# --- Where W&B tracks a run, whether it can be used online, and how long a run waits for it
+
+
+Mode = Literal["online", "offline", "disabled"]
+BEGIN = 30  # seconds for the server to take a run
+CONNECT = 5  # seconds for it to be there at all
+
+
+@dataclass(frozen=True)
+class Wandb:
+    """Where and how W&B tracks a run.
+
+    Args:
+        mode: ``auto`` is online when a key is configured, otherwise offline.
+        project: name of the project.
+        entity: user or team; your default one without it.
+        group: name that runs belonging together share.
+        tags: words to find the run by.
+        log_model: upload the best checkpoint as an artifact at the end.
+
+    In a sweep, project and entity are the sweep's, and runs without a group have the sweep's name.
+    """
+
+    mode: Literal["auto", "online", "offline", "disabled"] = "auto"
+    project: str = "fer_lightning"
+    entity: str | None = None
+    group: str | None = None
+    tags: tuple[str, ...] = ()
+    log_model: bool = False
+
+
+def choose_mode(mode: Literal["auto", "online", "offline", "disabled"]) -> Mode:
+    """Decide ``auto``: ``WANDB_MODE`` first, then online if there is a key."""
+    if mode != "auto":
+        return mode
+    wanted = os.environ.get("WANDB_MODE", "online")
+    if wanted in ("disabled", "dryrun", "offline"):
+        return "disabled" if wanted == "disabled" else "offline"
+    return "online" if has_key() else "offline"
+
+
+def has_key() -> bool:
+    """Whether a W&B key is configured; nobody is asked for one."""
+    try:
+        return bool(wandb.login(prompt=False, verify=False))
+    except (wandb.errors.Error, ValueError) as error:  # e.g. a key of the wrong length
+        rank_zero_warn(f"The configured W&B key cannot be used: {error}")
+        return False
+
+
+def check_online(look_for_key: bool) -> None:
+    """Find out at once that there is no key or no network; W&B itself would try for a minute.
+
+    Raises:
+        OSError: there is no key, or nobody listens where W&B should be.
+    """
+    if look_for_key and not has_key():
+        raise OSError("no key is configured; see wandb login")
+    url = wandb.setup().settings.base_url
+    address = urlsplit(url)
+    if getproxies() or address.hostname is None:
+        return
+    port = address.port or (80 if address.scheme == "http" else 443)
+    try:
+        socket.create_connection((address.hostname, port), timeout=CONNECT).close()
+    except OSError as error:
+        raise OSError(f"no connection to {url}: {error.strerror or error}") from error
+
+
+def bounded(mode: Mode, end: float) -> wandb.Settings:
+    """Bound how long a server that is slow, or gone, can hold up a run; the environment wins.
+
+    Args:
+        mode: offline W&B need not say anything.
+        end: seconds for the last data of a run.
+    """
+    return wandb.Settings(
+        init_timeout=float(os.environ.get("WANDB_INIT_TIMEOUT", BEGIN)),
+        finish_timeout=float(os.environ.get("WANDB_FINISH_TIMEOUT", end)),
+        finish_timeout_raises=True,
+        silent=mode != "online",
+    )
+
+
+# --- A confusion matrix as W&B itself shows it
+
+
+COLUMNS = ("Actual", "Predicted", "nPredictions")  # of W&B's own chart
+
+
+def confusion_rows(counts: Sequence[Sequence[int]], classes: Sequence[str]) -> list[list[Any]]:
+    """Write a matrix as one row a pair of classes: true, predicted, images.
+
+    >>> confusion_rows([[3, 1], [0, 2]], ["sad", "happy"])[:2]
+    [['sad', 'sad', 3], ['sad', 'happy', 1]]
+    """
+    return [
+        [actual, predicted, count]
+        for actual, row in zip(classes, counts, strict=True)
+        for predicted, count in zip(classes, row, strict=True)
+    ]
+
+
+def confusion_chart(
+    title: str, counts: Sequence[Sequence[int]], classes: Sequence[str]
+) -> wandb.plot.CustomChart:
+    """Make W&B's chart of a matrix; logging it also logs a small table of its numbers.
+
+    Args:
+        title: above the chart.
+        counts: images by true and by predicted class.
+        classes: their names.
+    """
+    columns: list[Any] = [*COLUMNS]
+    table = wandb.Table(columns, [*confusion_rows(counts, classes)])
+    fields = {name: name for name in COLUMNS}
+    return wandb.plot_table("wandb/confusion_matrix/v1", table, fields, {"title": title})
+
+
+# --- What a sweep's agent decides for the run that it starts, by environment variables
+
+
+RUN, SWEEP, PROJECT = "WANDB_RUN_ID", "WANDB_SWEEP_ID", "WANDB_PROJECT"
+
+
+@dataclass(frozen=True)
+class Where:
+    """A run's place on W&B."""
+
+    project: str
+    run_id: str
+
+
+def sweep_of(environment: Mapping[str, str]) -> str | None:
+    """The sweep that this run belongs to.
+
+    >>> sweep_of({"WANDB_SWEEP_ID": "k3x"}), sweep_of({})
+    ('k3x', None)
+    """
+    return environment.get(SWEEP) or None
+
+
+def take_over(environment: MutableMapping[str, str], project: str, run_id: str) -> Where:
+    """Return project and id of a run; in a sweep the agent's, and what it left open is filled in.
+
+    In a sweep W&B itself listens to the environment only.
+
+    >>> take_over({"WANDB_SWEEP_ID": "s", "WANDB_PROJECT": "swept"}, "ours", "abc")
+    Where(project='swept', run_id='abc')
+    >>> take_over({"WANDB_PROJECT": "another"}, "ours", "abc")
+    Where(project='ours', run_id='abc')
+    """
+    if sweep_of(environment) is None:
+        return Where(project, environment.get(RUN, run_id))
+    environment.setdefault(PROJECT, project)
+    environment.setdefault(RUN, run_id)
+    return Where(environment[PROJECT], environment[RUN])
+
+
+def in_sweep() -> bool:
+    """Whether a sweep's agent started this process; it then ends runs that it has seen enough of.
+
+    >>> in_sweep()
+    False
+    """
+    return sweep_of(os.environ) is not None
+
 
 END = 60  # seconds for the server to take a run's last data
 UPLOAD = 600  # with a checkpoint

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import wandb
 
 from fer_lightning.errors import UserError
-from fer_lightning.tracking.wandb_mode import check_online, choose_mode
+from fer_lightning.tracking.wandb import check_online, choose_mode
 
 NAME = re.compile(r"[\w.-]+/[\w.-]+/[\w.-]+(:[\w.-]+)?")
 ENDINGS = (".ckpt", ".safetensors", ".pt", ".pth")

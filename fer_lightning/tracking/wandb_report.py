@@ -6,7 +6,7 @@ from typing import Any
 
 import wandb
 
-from fer_lightning.tracking.wandb_mode import Mode, bounded, check_online, choose_mode
+from fer_lightning.tracking.wandb import Mode, bounded, check_online, choose_mode
 
 END = 120  # seconds for the last of a report: its page alone may have megabytes
 Rows = tuple[Sequence[str], Sequence[Sequence[Any]]]  # columns, and rows below them

@@ -8,7 +8,7 @@ from fer_lightning import keys
 from fer_lightning.data.labels import FER_CLASSES
 from fer_lightning.errors import UserError
 from fer_lightning.keys import key
-from fer_lightning.tracking.wandb_mode import check_online, has_key
+from fer_lightning.tracking.wandb import check_online, has_key
 
 if TYPE_CHECKING:
     from wandb_workspaces.workspaces import Section, Workspace

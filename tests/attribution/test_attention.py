@@ -4,13 +4,13 @@ import pytest
 import torch
 from torch import nn
 
-from fer_lightning.attribution import (
+from fer_lightning.errors import UserError
+from fer_lightning.look.methods.attention import (
     NoAttentionError,
     attention_relevance,
     attention_rollout,
     cls_attention,
 )
-from fer_lightning.errors import UserError
 from fer_lightning.models import CNN, Swin, Timm, VisionModel, ViT
 
 IMAGES = torch.rand(3, 1, 48, 48, generator=torch.Generator().manual_seed(0))

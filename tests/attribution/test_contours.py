@@ -5,10 +5,18 @@ import numpy as np
 import pytest
 import torch
 
-from fer_lightning.attribution import draw_overlay, find_boxes, find_contours, to_heat
-from fer_lightning.attribution.contours import as_rgb, heat_colours, scale_heat
-from fer_lightning.attribution.hot_spots import BOX_LEVELS, LEVELS
 from fer_lightning.errors import UserError
+from fer_lightning.look.heat import to_heat
+from fer_lightning.look.overlay import (
+    BOX_LEVELS,
+    LEVELS,
+    as_rgb,
+    draw_overlay,
+    find_boxes,
+    find_contours,
+    heat_colours,
+    scale_heat,
+)
 
 
 def squares(*spots, size=40):

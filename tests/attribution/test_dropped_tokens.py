@@ -3,12 +3,12 @@
 import pytest
 import torch
 
-from fer_lightning.attribution import (
+from fer_lightning.look.methods.attention import (
     attention_relevance,
     attention_rollout,
     cls_attention,
-    grad_cam,
 )
+from fer_lightning.look.methods.grad_cam import grad_cam
 from fer_lightning.models import ViT
 
 # brightness of 3x3 patches of 2x2 pixels, in tenths; each image has its own order

@@ -7,8 +7,8 @@ import torch
 from left_as_found import IMAGES, assert_same, snapshot
 from torch.nn.parallel import DistributedDataParallel
 
-from fer_lightning.attribution import grad_cam
-from fer_lightning.attribution.frozen import frozen_eval
+from fer_lightning.look.frozen import frozen_eval
+from fer_lightning.look.methods.grad_cam import grad_cam
 from fer_lightning.models import CNN, Timm, ViT
 
 

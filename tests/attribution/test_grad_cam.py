@@ -6,9 +6,9 @@ import pytest
 import torch
 from torch import nn
 
-from fer_lightning.attribution import grad_cam
+from fer_lightning.look.controls.null_maps import wake_zeros
+from fer_lightning.look.methods.grad_cam import grad_cam
 from fer_lightning.models import MODELS, VisionModel, build
-from fer_lightning.models.waking import wake_zeros
 
 FACES = {"num_classes": 7, "in_chans": 1, "image_size": 48}  # for models made for CIFAR-10
 SMALL_112 = {"in_chans": 1, "image_size": 48, "keep_patches": 20, "units": (1, 1, 1), "dim": 32}

@@ -4,8 +4,9 @@ import pytest
 import torch
 from torch import nn
 
-from fer_lightning.attribution import grad_cam, is_zero
 from fer_lightning.errors import UserError
+from fer_lightning.look.heat import is_zero
+from fer_lightning.look.methods.grad_cam import grad_cam
 from fer_lightning.models import CNN, Timm, ViT
 
 IMAGES = torch.rand(2, 1, 48, 48, generator=torch.Generator().manual_seed(0))

@@ -7,7 +7,7 @@ from left_as_found import IMAGES, assert_same, snapshot
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
-from fer_lightning.attribution import grad_cam
+from fer_lightning.look.methods.grad_cam import grad_cam
 from fer_lightning.models import CNN
 
 

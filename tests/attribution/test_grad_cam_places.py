@@ -3,9 +3,10 @@
 import pytest
 import torch
 
-from fer_lightning.attribution import grad_cam, to_heat
+from fer_lightning.look.controls.null_maps import wake_zeros
+from fer_lightning.look.heat import to_heat
+from fer_lightning.look.methods.grad_cam import grad_cam
 from fer_lightning.models import MODELS, VisionModel, build
-from fer_lightning.models.waking import wake_zeros
 
 FACES = {"num_classes": 7, "in_chans": 1, "image_size": 48}  # for models made for CIFAR-10
 ALL = {"keep_patches": None, "keep_rate": 1.0}  # to compare maps of images, place by place

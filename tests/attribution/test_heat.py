@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from fer_lightning.attribution import is_zero, match_resolution, to_heat
 from fer_lightning.errors import UserError
+from fer_lightning.look.heat import is_zero, match_resolution, to_heat
 
 
 def test_negative_values_are_cut_before_scaling_up():

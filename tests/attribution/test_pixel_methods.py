@@ -4,10 +4,10 @@ import pytest
 import torch
 from torch import nn
 
-from fer_lightning.attribution import integrated_gradients, occlusion_map, smooth_grad
-from fer_lightning.attribution.integrated_gradients import signed_shares
-from fer_lightning.attribution.occlusion_map import window_masks
 from fer_lightning.errors import UserError
+from fer_lightning.look.methods.integrated_gradients import integrated_gradients, signed_shares
+from fer_lightning.look.methods.occlusion import occlusion_map, window_masks
+from fer_lightning.look.methods.smooth_grad import smooth_grad
 from fer_lightning.models import CNN, VisionModel, ViT
 
 METHODS = [

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from fer_lightning.attribution import NoAttentionError, centre, position_similarity
+from fer_lightning.look.methods.attention import NoAttentionError, centre, position_similarity
 from fer_lightning.models import CNN, Timm, ViT
 
 

@@ -36,7 +36,7 @@ def chromium():
 def report_file(tmp_path_factory):
     from sample_report import sample_report
 
-    from fer_lightning.study.report.html import render
+    from fer_lightning.report.render.html import render
 
     path = tmp_path_factory.mktemp("page") / "report.html"
     path.write_text(render(sample_report()), encoding="utf-8")

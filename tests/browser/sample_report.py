@@ -6,15 +6,7 @@ import numpy as np
 
 from fer_lightning.data.faces import drawn_faces
 from fer_lightning.plots.style import BLUE, GREEN, MIDDLE, VERMILLION, new_figure
-from fer_lightning.study.report.content import (
-    Picture,
-    Points,
-    Report,
-    Scatter,
-    Section,
-    Table,
-    Text,
-)
+from fer_lightning.report.content import Picture, Points, Report, Scatter, Section, Table, Text
 
 MODELS = ("cnn", "vit", "swin")
 FRACTIONS = (0.3, 0.6, 1.0)

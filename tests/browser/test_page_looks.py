@@ -4,16 +4,8 @@ import numpy as np
 import pytest
 
 from fer_lightning.plots.style import new_figure
-from fer_lightning.study.report.content import (
-    Picture,
-    Points,
-    Report,
-    Scatter,
-    Section,
-    Table,
-    Text,
-)
-from fer_lightning.study.report.html import render
+from fer_lightning.report.content import Picture, Points, Report, Scatter, Section, Table, Text
+from fer_lightning.report.render.html import render
 
 EVIL = "<script>window.hurt = 1</script><img src=x onerror='window.hurt = 1'>\"'&</style>"
 

@@ -6,9 +6,9 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from fer_lightning.callbacks.alarm import LossAlarm
 from fer_lightning.errors import Diverged
-from fer_lightning.metrics.classification import classification_metrics
+from fer_lightning.training.callbacks.alarm import LossAlarm
+from fer_lightning.training.classification import classification_metrics
 
 
 class Phone:

@@ -3,7 +3,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from fer_lightning.callbacks.early_stopping import FairEarlyStopping
+from fer_lightning.training.callbacks.early_stopping import FairEarlyStopping
 
 MAJORITY = 0.25
 

@@ -6,9 +6,9 @@ import pytest
 from fer_lightning.callbacks import KeptTokensCallback, PoolingSchedule
 from fer_lightning.data.datamodule import Drawn, FERDataModule
 from fer_lightning.errors import UserError
-from fer_lightning.lit.module import Classifier
 from fer_lightning.models import CNN, ViT
-from fer_lightning.models.pooling import AttentivePooling
+from fer_lightning.models.layers.pooling import AttentivePooling
+from fer_lightning.training.module import Classifier
 
 
 class Watch(L.Callback):

@@ -8,8 +8,6 @@ import numpy as np
 import pytest
 import torch
 
-from fer_lightning.attribution.grad_cam import grad_cam
-from fer_lightning.attribution.heat import to_heat
 from fer_lightning.callbacks import (
     AttentionCallback,
     ConfusionCallback,
@@ -17,14 +15,16 @@ from fer_lightning.callbacks import (
     FocusCallback,
     GradCAMCallback,
 )
-from fer_lightning.controls.measure import ROWS, measure
 from fer_lightning.data.datamodule import Drawn, FERDataModule
 from fer_lightning.data.probe import probe_rows
 from fer_lightning.data.regions import masks_for
 from fer_lightning.errors import UserError
-from fer_lightning.lit.module import Classifier
+from fer_lightning.look.heat import to_heat
+from fer_lightning.look.measure import ROWS, measure
+from fer_lightning.look.methods.grad_cam import grad_cam
 from fer_lightning.models import CNN, ViT
 from fer_lightning.tracking.metrics_csv import MetricsCSV
+from fer_lightning.training.module import Classifier
 
 
 def run(folder, net, *callbacks, epochs=2, size=420):

@@ -9,9 +9,9 @@ import torch
 from fer_lightning.callbacks import WeightingCallback
 from fer_lightning.data.datamodule import Drawn, FERDataModule
 from fer_lightning.errors import UserError
-from fer_lightning.lit.losses import AdaptiveWeighting
-from fer_lightning.lit.module import Classifier
 from fer_lightning.models import ViT
+from fer_lightning.training.losses import AdaptiveWeighting
+from fer_lightning.training.module import Classifier
 
 
 def run(folder, module, callback, epochs=2):

@@ -10,8 +10,8 @@ import torch
 
 from fer_lightning.data.faces import drawn_faces
 from fer_lightning.data.labels import FER_CLASSES
-from fer_lightning.lit.checkpoint import describe_run
 from fer_lightning.models import ViT
+from fer_lightning.training.checkpoint import describe_run
 
 FACES = drawn_faces(7, with_masks=False).images[:, 0]  # (7, 48, 48)
 ALWAYS = ["explain.csv", "maps.npz", "notes.json"]

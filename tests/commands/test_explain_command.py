@@ -17,10 +17,12 @@ from explain_samples import (
     write,
 )
 
-from fer_lightning.attribution import draw_overlay, grad_cam, to_heat
 from fer_lightning.data.labels import FER_CLASSES
 from fer_lightning.data.regions import KEY, ORDER, template
-from fer_lightning.metrics import background_share, local_focus_ratio, local_sensitivity_index
+from fer_lightning.look.heat import to_heat
+from fer_lightning.look.methods.grad_cam import grad_cam
+from fer_lightning.look.metrics import background_share, local_focus_ratio, local_sensitivity_index
+from fer_lightning.look.overlay import draw_overlay
 from fer_lightning.models import CNN
 
 

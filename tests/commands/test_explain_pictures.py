@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from explain_samples import ALWAYS, FACES, explainer, listing, logits, rows, tiny_vit, write
 
-from fer_lightning.commands.file_names import LONGEST, overlay_names
+from fer_lightning.commands.explain import LONGEST, overlay_names
 
 
 @pytest.fixture

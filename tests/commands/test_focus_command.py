@@ -9,8 +9,8 @@ import yaml
 
 from fer_lightning.data.datamodule import Drawn, FERDataModule
 from fer_lightning.data.probe import probe_rows
-from fer_lightning.lit.checkpoint import describe_run
 from fer_lightning.models import ViT
+from fer_lightning.training.checkpoint import describe_run
 
 FILES = ["focus.csv", "focus_samples.csv", "occlusion.csv", "randomisation.csv"]
 CHECKPOINT = Path("runs/hand/checkpoints/best.ckpt")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from fer_lightning.callbacks.epoch_seed import seed_epoch
+from fer_lightning.training.callbacks.epoch_seed import seed_epoch
 
 BOTH = [
     *("--model.regulariser.weight=0.2", "--model.weighting.kl=0.1"),
@@ -54,7 +54,7 @@ def test_a_resumed_run_with_both_ends_like_an_undisturbed_one(fit, monkeypatch):
         seed_epoch(seed, epoch, rank)
 
     with monkeypatch.context() as patch:
-        patch.setattr("fer_lightning.callbacks.epoch_seed.seed_epoch", stop)
+        patch.setattr("fer_lightning.training.callbacks.epoch_seed.seed_epoch", stop)
         with pytest.raises(SystemExit):
             fit("--run_name=cut", *BOTH)
     assert len(Path("runs/cut/metrics.csv").read_text().splitlines()) == 2

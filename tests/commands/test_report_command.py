@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from fer_lightning.tracking.run_folder import RunFolder
+from fer_lightning.runs.folder import RunFolder
 
 sys.path.append(str(Path(__file__).parents[1] / "study" / "report"))
 from report_runs import LOOKING, write_run
@@ -70,7 +70,7 @@ def test_fit_writes_the_page_of_its_run(fit):
 
 
 def test_a_page_that_cannot_be_written_costs_one_warning(monkeypatch, tmp_path):
-    from fer_lightning.commands import training_cli
+    from fer_lightning.commands import fit as training_cli
 
     def fails(path):
         raise RuntimeError("no fonts")

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from fer_lightning.commands.training_cli import INTERRUPTED, TERMINATED
+from fer_lightning.commands.fit import INTERRUPTED, TERMINATED
 
 COMMAND = [
     *(sys.executable, "-m", "fer_lightning.cli", "fit"),

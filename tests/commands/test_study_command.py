@@ -10,12 +10,12 @@ import pytest
 import yaml
 
 from fer_lightning.commands.resolve import resolve
-from fer_lightning.commands.study_data import identify
+from fer_lightning.commands.study import identify
 from fer_lightning.data.labels import FER_CLASSES
-from fer_lightning.study.cells import make_cells
-from fer_lightning.study.folders import runs_below
-from fer_lightning.study.plan import read_study
-from fer_lightning.study.results import find_done
+from fer_lightning.execution.study.cells import make_cells
+from fer_lightning.execution.study.plan import read_study
+from fer_lightning.execution.study.results import find_done
+from fer_lightning.runs.find import runs_below
 
 ROOT = Path(__file__).parents[2]
 STUDY = """

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from fer_lightning.study.collect import collect
+from fer_lightning.runs.collection import collect
 
 STUDY = """
 name: tiny

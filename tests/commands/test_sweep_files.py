@@ -8,13 +8,13 @@ import yaml
 from wandb import wandb_agent
 
 from fer_lightning.commands.resolve import resolve
-from fer_lightning.commands.sweep_options import check_options, configuration, fit_options
-from fer_lightning.study.cells import make_cells
-from fer_lightning.study.identity import decisive, identity
-from fer_lightning.study.plan import read_study
-from fer_lightning.sweep.file import read_sweep
-from fer_lightning.sweep.search import check_search, corners, draw, grid_size, sweeps
-from fer_lightning.sweep.trial import Reader
+from fer_lightning.commands.sweep import check_options, configuration, fit_options
+from fer_lightning.execution.study.cells import make_cells
+from fer_lightning.execution.study.plan import read_study
+from fer_lightning.execution.sweep.file import read_sweep
+from fer_lightning.execution.sweep.search import check_search, corners, draw, grid_size, sweeps
+from fer_lightning.execution.sweep.trial import Reader
+from fer_lightning.runs.identity import decisive, identity
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted((ROOT / "sweeps").glob("*.yaml"))
@@ -92,8 +92,8 @@ def test_a_sweep_file_opens_with_its_commands(path):
 @pytest.mark.parametrize("seed", range(12))
 def test_every_model_of_vit_locality_can_be_made(seed):
     """Patch sizes belong to ViTs, divide 48, and the regulariser needs [CLS] attention."""
-    from fer_lightning.lit.losses.guided_maps import check_kind
     from fer_lightning.models import HybridViT, ViT
+    from fer_lightning.training.losses.attention_regulariser import check_kind
 
     point = draw(read_sweep(ROOT / "sweeps/vit_locality.yaml"), [], READER, seed)
     net = point["model.net"]

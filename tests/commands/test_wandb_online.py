@@ -12,7 +12,7 @@ import yaml
 from wandb_server.tracked import serving
 
 from fer_lightning.cli import main
-from fer_lightning.commands.training_cli import INTERRUPTED
+from fer_lightning.commands.fit import INTERRUPTED
 
 CONFIGS = Path(__file__).parents[2] / "configs"
 FIT = [

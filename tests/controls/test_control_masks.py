@@ -3,8 +3,8 @@ import numpy as np
 import pytest
 import torch
 
-from fer_lightning.controls.masks import derangement, dilate, erode, margin, shuffle, variants
 from fer_lightning.errors import UserError
+from fer_lightning.look.controls.masks import derangement, dilate, erode, margin, shuffle, variants
 
 
 def disk(radius):

@@ -2,7 +2,7 @@ import pytest
 import torch
 from scipy import stats
 
-from fer_lightning.controls.correlation import pearson, spearman
+from fer_lightning.look.metrics.summary import pearson, spearman
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,9 @@ from typing import get_args
 import pytest
 import torch
 
-from fer_lightning import attribution
-from fer_lightning.controls.explainers import Method, explain
+from fer_lightning import look as attribution
 from fer_lightning.errors import UserError
+from fer_lightning.look.methods import Method, explain
 from fer_lightning.models import CNN, ViT
 
 

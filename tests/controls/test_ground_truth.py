@@ -11,13 +11,13 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from fer_lightning.attribution import to_heat
-from fer_lightning.controls import measure, null_maps, occlusion, summarise_regions
-from fer_lightning.controls.explainers import explain
-from fer_lightning.controls.matching import match
-from fer_lightning.controls.measure import ROWS
 from fer_lightning.data.faces import drawn_faces
 from fer_lightning.data.regions import masks_for
+from fer_lightning.look.controls.hiding import occlusion
+from fer_lightning.look.controls.null_maps import null_maps
+from fer_lightning.look.heat import match, to_heat
+from fer_lightning.look.measure import ROWS, measure, summarise_regions
+from fer_lightning.look.methods import explain
 from fer_lightning.models import CNN, VisionModel, ViT
 
 TEST = 200

@@ -1,11 +1,11 @@
 import pytest
 import torch
 
-from fer_lightning.controls.matching import match
-from fer_lightning.controls.null_maps import random_grid
 from fer_lightning.data.regions import template
 from fer_lightning.errors import UserError
-from fer_lightning.metrics import local_focus_ratio
+from fer_lightning.look.controls.null_maps import random_grid
+from fer_lightning.look.heat import match
+from fer_lightning.look.metrics import local_focus_ratio
 
 KEY = torch.tensor(template(48)["key"])
 

@@ -3,7 +3,9 @@ import math
 import pytest
 import torch
 
-from fer_lightning.controls.measure import (
+from fer_lightning.data.regions import ORDER
+from fer_lightning.errors import UserError
+from fer_lightning.look.measure import (
     ROWS,
     measure,
     measure_variants,
@@ -11,8 +13,6 @@ from fer_lightning.controls.measure import (
     usable,
     with_stand_ins,
 )
-from fer_lightning.data.regions import ORDER
-from fer_lightning.errors import UserError
 
 
 @pytest.fixture

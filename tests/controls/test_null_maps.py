@@ -3,7 +3,9 @@ import math
 import pytest
 import torch
 
-from fer_lightning.controls.null_maps import (
+from fer_lightning.data.regions import template
+from fer_lightning.errors import UserError
+from fer_lightning.look.controls.null_maps import (
     SIGMAS,
     centre_gaussian,
     mean_map,
@@ -11,9 +13,7 @@ from fer_lightning.controls.null_maps import (
     random_grid,
     uniform,
 )
-from fer_lightning.data.regions import template
-from fer_lightning.errors import UserError
-from fer_lightning.metrics import local_focus_ratio
+from fer_lightning.look.metrics import local_focus_ratio
 
 KEY = torch.tensor(template(48)["key"])
 

@@ -1,8 +1,8 @@
 import pytest
 import torch
 
-from fer_lightning.controls.occlusion import correlate, hidden_regions, occlusion
 from fer_lightning.data.regions import ORDER
+from fer_lightning.look.controls.hiding import correlate, hidden_regions, occlusion
 
 
 @pytest.fixture

@@ -3,8 +3,8 @@ import numpy as np
 import pytest
 import torch
 
-from fer_lightning.controls.patches import blur, central_patch, hide, random_patches
 from fer_lightning.errors import UserError
+from fer_lightning.look.controls.hiding import blur, central_patch, hide, random_patches
 
 
 @pytest.mark.parametrize("area", [1, 7, 100, 747, 2304])

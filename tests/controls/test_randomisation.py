@@ -1,10 +1,15 @@
 import pytest
 import torch
 
-from fer_lightning.attribution import grad_cam, to_heat
-from fer_lightning.controls.correlation import pearson
-from fer_lightning.controls.randomisation import layers_top_down, randomisation, stages_top_down
-from fer_lightning.controls.twins import untrained_twin
+from fer_lightning.look.controls.null_maps import untrained_twin
+from fer_lightning.look.controls.randomisation import (
+    layers_top_down,
+    randomisation,
+    stages_top_down,
+)
+from fer_lightning.look.heat import to_heat
+from fer_lightning.look.methods.grad_cam import grad_cam
+from fer_lightning.look.metrics.summary import pearson
 from fer_lightning.models import CNN, ViT
 
 

@@ -5,9 +5,9 @@ import pytest
 import torch
 from rich.console import Console
 
-from fer_lightning.controls import Source, tabulate
-from fer_lightning.controls.null_maps import null_maps
-from fer_lightning.controls.report import (
+from fer_lightning.look.controls.null_maps import null_maps
+from fer_lightning.look.focus import Source, tabulate
+from fer_lightning.look.tables import (
     focus_view,
     masks_view,
     number,

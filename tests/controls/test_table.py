@@ -4,12 +4,13 @@ import math
 import pytest
 import torch
 
-from fer_lightning.attribution import grad_cam, to_heat
-from fer_lightning.controls import Source, focus_table, map_sources, tabulate
-from fer_lightning.controls.report import to_csv
 from fer_lightning.data.regions import ORDER
 from fer_lightning.errors import UserError
-from fer_lightning.metrics import local_focus_ratio
+from fer_lightning.look.focus import Source, focus_table, map_sources, tabulate
+from fer_lightning.look.heat import to_heat
+from fer_lightning.look.methods.grad_cam import grad_cam
+from fer_lightning.look.metrics import local_focus_ratio
+from fer_lightning.look.tables import to_csv
 from fer_lightning.models import CNN
 
 LABELS = torch.tensor([0, 1, 0])

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from fer_lightning.controls.twins import untrained_twin
+from fer_lightning.look.controls.null_maps import untrained_twin
 from fer_lightning.models import CNN, Timm, ViT
 
 SMALL = {

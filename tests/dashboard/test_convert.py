@@ -5,8 +5,7 @@ from fake_run import finish_run, metrics, write_run
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from tensorboard.plugins.hparams import metadata
 
-from fer_lightning.dashboard.convert import Conversion
-from fer_lightning.dashboard.read import read_config, read_json, read_metrics
+from fer_lightning.tracking.convert import Conversion, read_config, read_json, read_metrics
 
 
 def read(out):

@@ -1,10 +1,10 @@
 import pytest
 from fake_run import write_run
 
-from fer_lightning.dashboard.find import find_runs
-from fer_lightning.dashboard.logdir import Logdir
 from fer_lightning.errors import UserError
-from fer_lightning.tracking.run_folder import RunFolder
+from fer_lightning.runs.find import find_runs
+from fer_lightning.runs.folder import RunFolder
+from fer_lightning.tracking.dashboard import Logdir
 from fer_lightning.tracking.tensorboard import TensorBoardTracker
 
 

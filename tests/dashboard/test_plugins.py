@@ -8,9 +8,8 @@ from fake_run import write_run
 from tensorboard import program
 from werkzeug.test import Client
 
-from fer_lightning.dashboard.logdir import Logdir
-from fer_lightning.dashboard.plugins import plugins
-from fer_lightning.tracking.projector import write_projector
+from fer_lightning.tracking.dashboard import Logdir, plugins
+from fer_lightning.tracking.tensorboard import write_projector
 
 
 @pytest.fixture

@@ -6,9 +6,8 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
-from fer_lightning.dashboard.logdir import Logdir
-from fer_lightning.dashboard.serve import serve
-from fer_lightning.tracking.run_folder import RunFolder
+from fer_lightning.runs.folder import RunFolder
+from fer_lightning.tracking.dashboard import Logdir, serve
 from fer_lightning.tracking.tensorboard import TensorBoardTracker
 
 PATIENCE = 60  # seconds

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from reader_samples import csv_text, faces, fer_members, write_folder
 
-from fer_lightning.data import cache, cache_entry
+from fer_lightning.data import cache
+from fer_lightning.data import cache as cache_entry
 from fer_lightning.data.cache import load
 from fer_lightning.data.readers import read
 from fer_lightning.errors import UserError

@@ -5,7 +5,7 @@ import pytest
 from numpy.typing import NDArray
 
 from fer_lightning.data.faces import drawn_faces
-from fer_lightning.data.faces.cue import WAVES
+from fer_lightning.data.faces.dataset import WAVES
 from fer_lightning.data.image_set import ImageSet
 
 SIZE = 140

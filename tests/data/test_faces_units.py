@@ -2,12 +2,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from fer_lightning.data.faces.brows import brows
-from fer_lightning.data.faces.eyes import eyes
-from fer_lightning.data.faces.mouth import mouth
-from fer_lightning.data.faces.people import TOTAL, Traits, draw_traits
-from fer_lightning.data.faces.pose import Pose
-from fer_lightning.data.faces.units import FORMS, UNITS, strengths
+from fer_lightning.data.faces.anatomy import Pose, brows, eyes, mouth
+from fer_lightning.data.faces.people import FORMS, TOTAL, UNITS, Traits, draw_traits, strengths
 from fer_lightning.data.labels import FER_CLASSES
 
 Array = NDArray[np.float64]

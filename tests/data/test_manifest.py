@@ -6,8 +6,7 @@ import pytest
 
 from fer_lightning.data.faces import drawn_faces
 from fer_lightning.data.image_set import Usage
-from fer_lightning.data.manifest import read_manifest, to_manifest
-from fer_lightning.data.splits import make_split
+from fer_lightning.data.splits import make_split, read_manifest, to_manifest
 from fer_lightning.errors import UserError
 
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from fer_lightning.data.outlines import Outline, rasterise
+from fer_lightning.data.regions import Outline, rasterise
 
 
 def box(x0: float, y0: float, x1: float, y1: float) -> Outline:

@@ -7,7 +7,7 @@ from reader_samples import csv_text, faces, row, tar_bytes, zip_bytes
 from fer_lightning.data.image_set import Usage
 from fer_lightning.data.labels import FER_CLASSES
 from fer_lightning.data.readers import read
-from fer_lightning.data.readers.pixels import parse_numbers
+from fer_lightning.data.readers.fer2013 import parse_numbers
 from fer_lightning.errors import UserError
 
 
@@ -42,7 +42,7 @@ def test_every_pixel_value_in_every_width_is_read(write):
 def test_many_blocks_give_the_same_as_one(write, monkeypatch):
     path = write(csv_text(25))
     whole = read(path)
-    monkeypatch.setattr("fer_lightning.data.readers.fer_csv._BLOCK", 10_000)
+    monkeypatch.setattr("fer_lightning.data.readers.fer2013._BLOCK", 10_000)
     assert read(path).fingerprint == whole.fingerprint
 
 
@@ -143,7 +143,7 @@ def test_a_short_row_and_a_long_row_do_not_make_up_for_each_other(write):
 
 
 def test_the_row_number_counts_through_blocks(write, monkeypatch):
-    monkeypatch.setattr("fer_lightning.data.readers.fer_csv._BLOCK", 10_000)
+    monkeypatch.setattr("fer_lightning.data.readers.fer2013._BLOCK", 10_000)
     with pytest.raises(UserError, match="in row 5"):
         read(write(damaged(5, "PublicTest", "Validation")))
 

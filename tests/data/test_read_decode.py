@@ -5,8 +5,7 @@ import numpy as np
 import pytest
 from reader_samples import encode, faces
 
-from fer_lightning.data.readers.decode import BadPictureError, decode, resize
-from fer_lightning.data.readers.picture_header import picture_size
+from fer_lightning.data.readers.pictures import BadPictureError, decode, picture_size, resize
 
 GREY = faces(1)[0]
 COLOUR = np.random.default_rng(1).integers(0, 256, (20, 30, 3), dtype=np.uint8)  # RGB

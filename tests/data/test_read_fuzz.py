@@ -9,7 +9,7 @@ from reader_samples import csv_text, encode, faces, fer_members, tar_bytes, zip_
 
 from fer_lightning.data.image_set import ImageSet
 from fer_lightning.data.readers import read
-from fer_lightning.data.readers.decode import BadPictureError, decode
+from fer_lightning.data.readers.pictures import BadPictureError, decode
 from fer_lightning.errors import UserError
 
 FUZZ = settings(

@@ -2,7 +2,7 @@ import pytest
 from reader_samples import csv_text, encode, faces, fer_members, write_folder, zip_bytes
 
 from fer_lightning.data.readers import has_fer2013, read
-from fer_lightning.data.readers.locate import locate
+from fer_lightning.data.readers.detect import locate
 from fer_lightning.errors import UserError
 
 OTHER = {f"{c}/1.png": encode(faces(1)[0]) for c in "ab"}

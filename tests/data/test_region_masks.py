@@ -9,9 +9,9 @@ import pytest
 import torch
 
 from fer_lightning.data.augment import Augmentation
+from fer_lightning.data.batches import region_masks
 from fer_lightning.data.datamodule import Drawn, FERDataModule
 from fer_lightning.data.faces import drawn_faces
-from fer_lightning.data.region_masks import region_masks
 from fer_lightning.data.regions import ORDER, image_key, masks_for, template
 from fer_lightning.errors import UserError
 
@@ -27,7 +27,7 @@ def test_exact_masks_and_the_template():
 
 
 def test_many_exact_masks_keep_their_order(monkeypatch):
-    monkeypatch.setattr("fer_lightning.data.region_masks.AT_ONCE", 2)
+    monkeypatch.setattr("fer_lightning.data.batches.AT_ONCE", 2)
     faces, rows = drawn_faces(20), np.array([3, 11, 0, 7, 5])
     found = region_masks(faces, rows, "key").numpy()
     np.testing.assert_array_equal(found, masks_for(faces, rows)[:, ORDER.index("key")])

@@ -6,8 +6,7 @@ import pytest
 from fer_lightning.data.faces import drawn_faces
 from fer_lightning.data.image_set import ImageSet
 from fer_lightning.data.landmarks import Landmarks
-from fer_lightning.data.outlines import Outline
-from fer_lightning.data.regions import BASE, ORDER, REGIONS, image_key, masks_for, template
+from fer_lightning.data.regions import BASE, ORDER, REGIONS, Outline, image_key, masks_for, template
 from fer_lightning.errors import UserError
 
 

@@ -6,9 +6,9 @@ import torch
 
 from fer_lightning.data.datamodule import Drawn, FERDataModule
 from fer_lightning.errors import UserError
-from fer_lightning.lit.checkpoint import load_net, read_checkpoint
-from fer_lightning.lit.module import Classifier
 from fer_lightning.models import CNN, ViT
+from fer_lightning.training.checkpoint import load_net, read_checkpoint
+from fer_lightning.training.module import Classifier
 
 
 def train(net, path):

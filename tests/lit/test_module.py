@@ -5,8 +5,8 @@ import torch.nn.functional as F
 
 from fer_lightning.data.datamodule import Drawn, FERDataModule
 from fer_lightning.errors import UserError
-from fer_lightning.lit.module import Classifier
 from fer_lightning.models import ViT
+from fer_lightning.training.module import Classifier
 
 
 def tiny(**options):

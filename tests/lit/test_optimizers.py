@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from fer_lightning.lit.optimizers import make_optimizer, make_schedule
 from fer_lightning.models import ViT, build
+from fer_lightning.training.optimizers import make_optimizer, make_schedule
 
 
 def rates(model, optimizer):

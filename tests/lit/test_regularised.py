@@ -6,13 +6,13 @@ import torch
 
 from fer_lightning.data.datamodule import Drawn, FERDataModule
 from fer_lightning.errors import UserError
-from fer_lightning.lit.losses.attention_regulariser import (
+from fer_lightning.models import CNN, Swin, ViT
+from fer_lightning.training.losses.attention_regulariser import (
     AttentionRegulariser,
     attention_to_regions,
+    guided_maps,
 )
-from fer_lightning.lit.losses.guided_maps import guided_maps
-from fer_lightning.lit.module import Classifier
-from fer_lightning.models import CNN, Swin, ViT
+from fer_lightning.training.module import Classifier
 
 
 def tiny():

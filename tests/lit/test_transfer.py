@@ -6,9 +6,9 @@ import torch
 
 from fer_lightning.data.datamodule import Drawn, FERDataModule
 from fer_lightning.errors import UserError
-from fer_lightning.lit.module import Classifier
-from fer_lightning.lit.transfer import Transfer
 from fer_lightning.models import CNN, HybridViT, SmallResNet, ViT
+from fer_lightning.training.module import Classifier
+from fer_lightning.training.transfer import Transfer
 
 SIZES = {"num_classes": 7, "in_chans": 1, "image_size": 48}
 

@@ -5,10 +5,10 @@ import pytest
 import torch
 
 from fer_lightning.data.datamodule import Drawn, FERDataModule
-from fer_lightning.lit.checkpoint import load_net
-from fer_lightning.lit.losses import AdaptiveWeighting
-from fer_lightning.lit.module import Classifier
 from fer_lightning.models import ViT
+from fer_lightning.training.checkpoint import load_net
+from fer_lightning.training.losses import AdaptiveWeighting
+from fer_lightning.training.module import Classifier
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from threadpoolctl import threadpool_limits
 
 from fer_lightning.errors import UserError
-from fer_lightning.metrics import embedding_quality, tsne
+from fer_lightning.look.embedding import embedding_quality, tsne
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,7 @@ from scipy import ndimage
 from sklearn.metrics import roc_auc_score
 
 from fer_lightning.errors import UserError
-from fer_lightning.metrics import (
+from fer_lightning.look.metrics import (
     BackgroundShare,
     MaskAUC,
     MassRatio,
@@ -18,7 +18,7 @@ from fer_lightning.metrics import (
     mass_ratio,
     pointing_game,
 )
-from fer_lightning.metrics.mask_auc import CHUNK
+from fer_lightning.look.metrics.mask_auc import CHUNK
 
 
 def test_background_share_of_known_maps(regions) -> None:

@@ -3,7 +3,7 @@ import pytest
 import torch
 from torch.nn.functional import interpolate
 
-from fer_lightning.metrics import LocalFocusRatio, local_focus_ratio, summarise_ratio
+from fer_lightning.look.metrics import LocalFocusRatio, local_focus_ratio, summarise_ratio
 
 
 def loop(heat: np.ndarray, masks: np.ndarray) -> np.ndarray:

@@ -7,8 +7,12 @@ from hypothesis import strategies as st
 from scipy import ndimage
 
 from fer_lightning.errors import UserError
-from fer_lightning.metrics import LocalSensitivityIndex, local_sensitivity_index, region_overlap
-from fer_lightning.metrics.lsi import TILE
+from fer_lightning.look.metrics import (
+    LocalSensitivityIndex,
+    local_sensitivity_index,
+    region_overlap,
+)
+from fer_lightning.look.metrics.lsi import TILE
 
 
 def one_overlap(map_: np.ndarray, region: np.ndarray, threshold: float) -> float:

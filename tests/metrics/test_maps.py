@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from fer_lightning.errors import UserError
-from fer_lightning.metrics import (
+from fer_lightning.look.metrics import (
     background_share,
     local_focus_ratio,
     mask_auc,

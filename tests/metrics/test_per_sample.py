@@ -9,7 +9,12 @@ from torch.multiprocessing.spawn import start_processes
 from torchmetrics import MetricCollection
 
 from fer_lightning.errors import UserError
-from fer_lightning.metrics import LocalFocusRatio, LocalSensitivityIndex, MassRatio, PerSampleMetric
+from fer_lightning.look.metrics import (
+    LocalFocusRatio,
+    LocalSensitivityIndex,
+    MassRatio,
+    PerSampleMetric,
+)
 
 # Places of images in a data set of 60, dealt out unevenly to two processes. Image 23 was handed out
 # twice to fill up a batch; in the second round one process gets nothing.
@@ -41,7 +46,7 @@ def worker(rank: int, folder: str, heat: torch.Tensor, own: torch.Tensor) -> Non
 @pytest.mark.filterwarnings("ignore:The ``compute`` method")  # of the process with nothing
 def test_two_processes_give_the_result_of_one(tmp_path: Path, heat, own_regions) -> None:
     # A fork server imports torch once for both.
-    multiprocessing.set_forkserver_preload(["fer_lightning.metrics"])
+    multiprocessing.set_forkserver_preload(["fer_lightning.look.metrics"])
     args = (str(tmp_path), heat, own_regions)
     start_processes(worker, args, nprocs=2, start_method="forkserver")
 

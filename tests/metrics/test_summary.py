@@ -3,7 +3,7 @@ import pytest
 import torch
 from scipy import stats
 
-from fer_lightning.metrics import summarise, summarise_ratio
+from fer_lightning.look.metrics import summarise, summarise_ratio
 
 
 def test_equals_numpy() -> None:

@@ -6,7 +6,7 @@ from torch import nn
 
 from fer_lightning.models import APViT112
 from fer_lightning.models.cost import count_flops, count_multiply_adds, count_parameters
-from fer_lightning.models.pooling import AttentivePooling
+from fer_lightning.models.layers.pooling import AttentivePooling
 
 
 @pytest.fixture(scope="module")

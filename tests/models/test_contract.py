@@ -8,6 +8,7 @@ import torch
 from torch import nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
+from fer_lightning.look.controls.null_maps import wake_zeros
 from fer_lightning.models import (
     MODELS,
     NoAttentionError,
@@ -18,7 +19,6 @@ from fer_lightning.models import (
     rebuild,
 )
 from fer_lightning.models.cost import count_flops
-from fer_lightning.models.waking import wake_zeros
 
 SMALL_112 = {  # the same network with less of everything
     "in_chans": 1,

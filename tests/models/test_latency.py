@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from fer_lightning.models import CNN
-from fer_lightning.models.latency import LEAST, MOST, WARM_UP, latencies, measure_cost, peak_memory
+from fer_lightning.models.cost import LEAST, MOST, WARM_UP, latencies, measure_cost, peak_memory
 
 
 class Slow(CNN):

@@ -5,7 +5,7 @@ import timm
 from timm.optim import param_groups_layer_decay
 
 from fer_lightning.models import build
-from fer_lightning.models.layer_order import layer_order
+from fer_lightning.models.layers.timm_layout import layer_order
 
 CASES = {  # model, arguments, number of layers, the layer of some parameters
     "cnn": (

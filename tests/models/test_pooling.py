@@ -7,8 +7,7 @@ from torch.nn import functional as F
 from fer_lightning.errors import UserError
 from fer_lightning.models import ViT, describe, rebuild
 from fer_lightning.models.cost import count_parameters
-from fer_lightning.models.patch_pooling import PatchPooling
-from fer_lightning.models.pooling import AttentivePooling
+from fer_lightning.models.layers.pooling import AttentivePooling, PatchPooling
 
 IMAGES = torch.rand(3, 1, 24, 24, generator=torch.Generator().manual_seed(0))
 SMALL = {"image_size": 24, "patch_size": 4, "dim": 16, "heads": 2}  # 6x6 patches

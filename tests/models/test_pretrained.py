@@ -10,7 +10,7 @@ from torch.nn import functional as F
 
 from fer_lightning.errors import UserError
 from fer_lightning.models import CNN, Timm, ViT, read_weights
-from fer_lightning.models.pretrained import load_pretrained, tell
+from fer_lightning.models.weights import load_pretrained, tell
 
 
 def body(model):

@@ -5,11 +5,12 @@ from itertools import pairwise
 import pytest
 import torch
 
-from fer_lightning.attribution import attention_rollout, grad_cam
 from fer_lightning.errors import UserError
+from fer_lightning.look.methods.attention import attention_rollout
+from fer_lightning.look.methods.grad_cam import grad_cam
 from fer_lightning.models import Timm, describe, rebuild
 from fer_lightning.models.cost import count_multiply_adds, count_parameters
-from fer_lightning.models.pooling import AttentivePooling
+from fer_lightning.models.layers.pooling import AttentivePooling
 
 DEIT = {"name": "deit_tiny_patch16_224", "image_size": 96}  # 6x6 patches
 IMAGES = torch.rand(3, 1, 96, 96, generator=torch.Generator().manual_seed(0))

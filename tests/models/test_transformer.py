@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from fer_lightning.models import ViT
-from fer_lightning.models.transformer import Attention, Block, DropPath, PatchEmbed, mix
+from fer_lightning.models.layers.transformer import Attention, Block, DropPath, PatchEmbed, mix
 
 
 def test_patch_embedding_is_a_strided_convolution():

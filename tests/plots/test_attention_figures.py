@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 
 from fer_lightning.errors import UserError
-from fer_lightning.plots.attention import attention_figure, lit
-from fer_lightning.plots.position_similarity import mosaic, position_figure
+from fer_lightning.plots.attention import attention_figure, lit, mosaic, position_figure
 
 
 def test_a_row_a_face_a_column_a_head_then_mean_and_rollout(complete):

@@ -5,9 +5,15 @@ import pytest
 from matplotlib.colors import to_hex
 
 from fer_lightning.errors import UserError
-from fer_lightning.plots.focus_curves import focus_curves
-from fer_lightning.plots.focus_distribution import focus_distribution
-from fer_lightning.plots.focus_rows import COLUMNS, REGIONS, curve, level, null_maps
+from fer_lightning.plots.focus import (
+    COLUMNS,
+    REGIONS,
+    curve,
+    focus_curves,
+    focus_distribution,
+    level,
+    null_maps,
+)
 from fer_lightning.plots.style import GREY
 
 

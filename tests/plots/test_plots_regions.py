@@ -2,8 +2,7 @@ import numpy as np
 
 from fer_lightning.data.faces import drawn_faces
 from fer_lightning.data.regions import template
-from fer_lightning.plots.hero import hero
-from fer_lightning.plots.regions import border, region_figure
+from fer_lightning.plots.faces import border, hero, region_figure
 
 
 def test_region_figure_marks_each_region_once(complete):

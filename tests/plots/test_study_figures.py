@@ -5,10 +5,9 @@ import pytest
 from matplotlib.collections import PathCollection
 
 from fer_lightning.errors import UserError
-from fer_lightning.plots.fraction import Level, accuracy_by_fraction
-from fer_lightning.plots.model_curves import Panel, model_curves
-from fer_lightning.plots.model_look import model_look
+from fer_lightning.plots.curves import Level, Panel, accuracy_by_fraction, model_curves
 from fer_lightning.plots.same_faces import Looked, overlay, same_faces
+from fer_lightning.plots.style import model_look
 
 LEVELS = [Level(0.3, 0.5, 0.47, 0.53, (0.49, 0.51)), Level(1.0, 0.6, 0.58, 0.62, (0.6,))]
 LEAD = [Level(0.3, 9.0, 6.0, 12.0), Level(1.0, 15.0, 12.0, 18.0)]

@@ -6,10 +6,15 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_hex
 
-from fer_lightning.plots.importance import Bar, importance_figure
-from fer_lightning.plots.parallel_coordinates import Axis, parallel_coordinates
 from fer_lightning.plots.style import BLACK
-from fer_lightning.plots.sweep_curves import Curve, sweep_curves
+from fer_lightning.plots.sweep import (
+    Axis,
+    Bar,
+    Curve,
+    importance_figure,
+    parallel_coordinates,
+    sweep_curves,
+)
 
 LR = Axis("lr", [1e-5, 1e-4, 1e-3, 1e-2], log=True)
 NET = Axis(

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from fer_lightning.study.evidence import RESOLUTIONS, Cell, Focus
+from fer_lightning.hypotheses.evidence import RESOLUTIONS, Cell, Focus
 
 REGIONS = ("eyes", "mouth", "eyebrow", "nose", "key", "all")
 

@@ -9,13 +9,12 @@ from pathlib import Path
 from rich.console import Console
 
 from fer_lightning.errors import UserError
-from fer_lightning.processes.locks import only_one
-from fer_lightning.processes.signals import Stopped
-from fer_lightning.study.cells import make_cells
-from fer_lightning.study.execute import execute, place_jobs
-from fer_lightning.study.live import LiveTable
-from fer_lightning.study.plan import ModelPlan, Study
-from fer_lightning.study.results import write_study
+from fer_lightning.execution.study.cells import make_cells
+from fer_lightning.execution.study.execute import execute, place_jobs
+from fer_lightning.execution.study.plan import ModelPlan, Study
+from fer_lightning.execution.study.progress import LiveTable
+from fer_lightning.execution.study.results import write_study
+from fer_lightning.execution.training import Stopped, only_one
 
 TRAINER = Path(__file__).with_name("fake_trainer.py")
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from fer_lightning.errors import UserError
-from fer_lightning.study.arrays import places, read_arrays, read_embedding, read_maps
-from fer_lightning.study.run import Run
+from fer_lightning.runs.arrays import places, read_arrays, read_embedding, read_maps
+from fer_lightning.runs.run import Run
 
 
 @pytest.fixture
@@ -76,7 +76,7 @@ def test_a_bomb_is_not_unpacked(run, monkeypatch):
     path = run.path / "maps.npz"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("row.npy", bytes(2_000_000))
-    monkeypatch.setattr("fer_lightning.study.arrays.MAX_ARRAYS", 1_000_000)
+    monkeypatch.setattr("fer_lightning.runs.arrays.MAX_ARRAYS", 1_000_000)
     with pytest.raises(UserError, match="unpacks to 2,000,000 bytes"):
         read_arrays(path, ("row",))
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fer_lightning.errors import UserError
-from fer_lightning.study.stats import bootstrap, resampled_means
+from fer_lightning.statistics import bootstrap, resampled_means
 
 
 def answers(n=3589, seed=0, shares=(0.52, 0.45)):
@@ -55,7 +55,7 @@ def test_kept_and_streamed_resamples_are_the_same(monkeypatch):
     values = np.random.default_rng(2).normal(size=(2, 90))
     values[0, :9] = np.nan
     kept = resampled_means(values, 3000, 5)
-    module = import_module("fer_lightning.study.stats.bootstrap")
+    module = import_module("fer_lightning.statistics.bootstrap")
     monkeypatch.setattr(module, "KEPT", 0)
     monkeypatch.setattr(module, "BLOCK", 90 * 700)  # in five blocks
     np.testing.assert_allclose(resampled_means(values, 3000, 5), kept)

@@ -1,8 +1,8 @@
 import pytest
 
 from fer_lightning.errors import UserError
-from fer_lightning.study.cells import make_cells
-from fer_lightning.study.plan import ModelPlan, Study
+from fer_lightning.execution.study.cells import make_cells
+from fer_lightning.execution.study.plan import ModelPlan, Study
 
 
 def resolve(options):

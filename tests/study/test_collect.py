@@ -8,8 +8,7 @@ import pytest
 from fake_runs import fake_run, fake_study
 
 from fer_lightning.errors import UserError
-from fer_lightning.study.collect import collect
-from fer_lightning.study.table import save_table
+from fer_lightning.runs.collection import collect, save_table
 
 
 @pytest.fixture
@@ -152,7 +151,7 @@ def test_damaged_predictions(tmp_path, change, why):
 def test_predictions_that_unpack_to_too_much(tmp_path, monkeypatch):
     run = fake_run(tmp_path)
     np.savez_compressed(run / "predictions.npz", row=np.zeros(1_000_000))
-    monkeypatch.setattr("fer_lightning.study.run_files.MAX_ARRAYS", 1_000_000)
+    monkeypatch.setattr("fer_lightning.runs.files.MAX_ARRAYS", 1_000_000)
     with pytest.raises(UserError, match="unpacks to"):
         _ = collect([run]).predictions
 
@@ -168,6 +167,6 @@ def test_tables_are_saved(runs, tmp_path):
 
 
 def test_collecting_needs_no_torch():
-    code = "import sys, fer_lightning.study.collect; print('torch' in sys.modules)"
+    code = "import sys, fer_lightning.runs.collection; print('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

@@ -7,7 +7,7 @@ import pytest
 import scipy.stats
 
 from fer_lightning.errors import UserError
-from fer_lightning.study.stats import compare, compare_differences
+from fer_lightning.statistics import compare, compare_differences
 
 
 def test_accuracy_of_two_models_seed_by_seed():

@@ -3,9 +3,9 @@
 import math
 from pathlib import Path
 
-from fer_lightning.study.collect import Collection
-from fer_lightning.study.cost import costs
-from fer_lightning.study.run import Run
+from fer_lightning.report.sections.cost import costs
+from fer_lightning.runs.collection import Collection
+from fer_lightning.runs.run import Run
 
 
 def run(seed, **summary):

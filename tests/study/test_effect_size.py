@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from fer_lightning.study.paper import FOCUS
-from fer_lightning.study.stats import cohen_d, cohen_d_of, cohen_d_paired
+from fer_lightning.hypotheses.paper import FOCUS
+from fer_lightning.statistics import cohen_d, cohen_d_of, cohen_d_paired
 
 
 @pytest.mark.parametrize("row", FOCUS, ids=lambda row: row.region)

@@ -5,7 +5,7 @@ import pytest
 from evidence_samples import cell
 
 from fer_lightning.errors import UserError
-from fer_lightning.study.evidence import Cell, align, by_key, missing_cells
+from fer_lightning.hypotheses.evidence import Cell, align, by_key, missing_cells
 
 
 def correct(one):

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from fer_lightning.errors import UserError
-from fer_lightning.study.evidence_of_runs import cells_of, focus_of
-from fer_lightning.study.run import Run
+from fer_lightning.hypotheses.evidence import cells_of, focus_of
+from fer_lightning.runs.run import Run
 
 SAMPLES = """row,resolution,lfr_key,lfr_all,lsi_key,excess_key_mean
 9,native,2,1.5,0.1,0.3
@@ -76,8 +76,8 @@ def test_damaged_samples_are_refused(run, text, message):
 
 def test_statistics_load_no_torch():
     code = (
-        "import sys, fer_lightning.study.paper_table, fer_lightning.study.evidence_of_runs;"
-        "from fer_lightning.study import hypotheses;"
+        "import sys, fer_lightning.hypotheses.paper_table, fer_lightning.hypotheses.evidence;"
+        "from fer_lightning.execution.study import hypotheses;"
         "print([m for m in ('torch', 'wandb', 'statsmodels') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -12,7 +12,7 @@ import fake_executor
 import pytest
 from fake_executor import jobs_of, run
 
-from fer_lightning.study.collect import collect
+from fer_lightning.runs.collection import collect
 
 SCRIPT = Path(__file__).with_name("fake_executor.py")
 NUMBERS = ["model", "fraction", "seed", "val_acc", "test_acc", "epochs", "identity", "folder"]

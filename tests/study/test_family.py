@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from statsmodels.stats.multitest import multipletests
 
-from fer_lightning.study.stats import ALPHA, bonferroni, family_level, family_resamples, holm
+from fer_lightning.statistics import ALPHA, bonferroni, family_level, family_resamples, holm
 
 SEVERAL = st.lists(st.floats(1e-9, 1.0), min_size=1, max_size=20)
 

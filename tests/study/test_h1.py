@@ -3,8 +3,8 @@
 import pytest
 from evidence_samples import cell
 
-from fer_lightning.study.evidence import by_key
-from fer_lightning.study.hypotheses import change_of_lead, lead
+from fer_lightning.hypotheses import change_of_lead, lead
+from fer_lightning.hypotheses.evidence import by_key
 
 SEEDS = (1, 2, 3)
 

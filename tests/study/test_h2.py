@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from evidence_samples import focus as looks
 
-from fer_lightning.study.evidence import by_key
-from fer_lightning.study.hypotheses import focus
-from fer_lightning.study.hypotheses.focus_measures import TESTS
-from fer_lightning.study.stats import mcnemar
+from fer_lightning.hypotheses import focus
+from fer_lightning.hypotheses.evidence import by_key
+from fer_lightning.hypotheses.focus_measures import TESTS
+from fer_lightning.statistics import mcnemar
 
 
 def judge(first, second, seeds=(42,), fractions=(0.3,)):

@@ -4,8 +4,8 @@ import pytest
 from evidence_samples import cell, focus
 
 from fer_lightning.errors import UserError
-from fer_lightning.study.evidence import by_key
-from fer_lightning.study.hypotheses import Pair, judge_all, read_asked, transfer
+from fer_lightning.hypotheses import Pair, judge_all, read_asked, transfer
+from fer_lightning.hypotheses.evidence import by_key
 
 MODELS = ("cnn", "vit", "cnn_pre", "vit_pre")
 H1A = {"hypothesis": "H1a", "first": "cnn", "second": "vit"}

@@ -2,7 +2,7 @@ import copy
 
 import pytest
 
-from fer_lightning.study.identity import decisive, identity
+from fer_lightning.runs.identity import decisive, identity
 
 CONFIG = {
     "seed_everything": 42,
@@ -84,7 +84,7 @@ def test_another_data_set():
 
 def test_another_version_of_the_training_code(monkeypatch):
     before = of(CONFIG)
-    monkeypatch.setattr("fer_lightning.study.identity.RESULT_VERSION", 2)
+    monkeypatch.setattr("fer_lightning.runs.identity.RESULT_VERSION", 2)
     assert of(CONFIG) != before
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from statsmodels.stats.contingency_tables import mcnemar as theirs
 
 from fer_lightning.errors import UserError
-from fer_lightning.study.stats import mcnemar
+from fer_lightning.statistics import mcnemar
 
 
 @given(st.integers(0, 60), st.integers(0, 60), st.integers(0, 9), st.integers(0, 9))

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from fer_lightning.metrics import embedding_quality
-from fer_lightning.study.neighbours import separation
+from fer_lightning.look.embedding import embedding_quality
+from fer_lightning.report.sections.neighbours import separation
 
 
 @pytest.mark.parametrize("spread", [0.1, 1.0, 5.0])

@@ -5,9 +5,9 @@ import math
 import pytest
 from evidence_samples import cell, focus
 
-from fer_lightning.study import paper
-from fer_lightning.study.evidence import by_key
-from fer_lightning.study.paper_table import focus_rows, gaps_and_gains
+from fer_lightning.hypotheses import paper
+from fer_lightning.hypotheses.evidence import by_key
+from fer_lightning.hypotheses.paper_table import focus_rows, gaps_and_gains
 
 
 def test_the_papers_numbers_fit_together():

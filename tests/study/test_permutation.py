@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fer_lightning.errors import UserError
-from fer_lightning.study.stats import sign_flip_test, smallest_p
+from fer_lightning.statistics import sign_flip_test, smallest_p
 
 
 def difference(x, y, axis):

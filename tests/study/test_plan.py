@@ -1,7 +1,7 @@
 import pytest
 
 from fer_lightning.errors import UserError
-from fer_lightning.study.plan import read_study
+from fer_lightning.execution.study.plan import read_study
 
 GOOD = """
 name: gap
@@ -95,6 +95,6 @@ def test_no_file(tmp_path):
 
 
 def test_too_many_cells(study, monkeypatch):
-    monkeypatch.setattr("fer_lightning.study.plan.MOST_CELLS", 7)
+    monkeypatch.setattr("fer_lightning.execution.study.plan.MOST_CELLS", 7)
     with pytest.raises(UserError, match="at most 7 cells"):
         study(GOOD)

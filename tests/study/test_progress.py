@@ -3,11 +3,17 @@ import io
 import pytest
 from rich.console import Console
 
-from fer_lightning.study.cell_folder import CellFolder
-from fer_lightning.study.cells import Cell
-from fer_lightning.study.execute import Job
-from fer_lightning.study.live import LiveTable, line, study_view
-from fer_lightning.study.progress import Progress, progress_of, seconds_left
+from fer_lightning.execution.study.cell_folder import CellFolder
+from fer_lightning.execution.study.cells import Cell
+from fer_lightning.execution.study.execute import Job
+from fer_lightning.execution.study.progress import (
+    LiveTable,
+    Progress,
+    line,
+    progress_of,
+    seconds_left,
+    study_view,
+)
 
 
 def job(root, model="cnn", fraction=1.0, seed=1, **other):

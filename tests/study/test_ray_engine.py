@@ -10,9 +10,8 @@ import fake_executor
 import pytest
 
 from fer_lightning.errors import UserError
-from fer_lightning.processes.locks import try_lock
-from fer_lightning.processes.signals import Stopped
-from fer_lightning.study.ray_engine import execute_on_ray
+from fer_lightning.execution.ray_engine import execute_on_ray
+from fer_lightning.execution.training import Stopped, try_lock
 
 
 def command(folder):

@@ -5,11 +5,11 @@ import pytest
 from fake_runs import fake_run
 
 from fer_lightning.errors import UserError
-from fer_lightning.study.cells import Cell
-from fer_lightning.study.collect import collect
-from fer_lightning.study.results import LIMIT, export_slim, find_done, halved
-from fer_lightning.study.run import read_run
-from fer_lightning.study.scrub import scrub
+from fer_lightning.execution.study.cells import Cell
+from fer_lightning.execution.study.results import LIMIT, export_slim, find_done, halved
+from fer_lightning.runs.collection import collect
+from fer_lightning.runs.provenance import scrub
+from fer_lightning.runs.run import read_run
 
 CELL = Cell("cnn", 0.3, 42, "abc", {})
 
@@ -84,7 +84,7 @@ def test_an_earlier_copy_is_replaced_and_anything_else_is_not(tmp_path):
 
 def test_a_copy_that_is_too_large_is_not_written(tmp_path, monkeypatch):
     run = read_run(fake_run(tmp_path / "runs"))
-    monkeypatch.setattr("fer_lightning.study.results.LIMIT", 1000)
+    monkeypatch.setattr("fer_lightning.execution.study.results.LIMIT", 1000)
     with pytest.raises(UserError, match="at most 1,000 bytes"):
         export_slim(run, CELL, tmp_path / "docs/slim")
     assert list((tmp_path / "docs").iterdir()) == []

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from fer_lightning.study.hypotheses.verdict import adjust, judge, row_of, rule_for, seed_caveats
-from fer_lightning.study.stats import Interval, compare
+from fer_lightning.hypotheses.verdict import adjust, judge, row_of, rule_for, seed_caveats
+from fer_lightning.statistics import Interval, compare
 
 RESULT = compare([[1, 1, 0, 1]] * 3, [[0, 0, 0, 1]] * 3)
 

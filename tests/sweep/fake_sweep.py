@@ -11,15 +11,13 @@ import yaml
 from rich.console import Console
 
 from fer_lightning.errors import UserError
-from fer_lightning.processes.locks import only_one
-from fer_lightning.processes.signals import Stopped
-from fer_lightning.sweep.engine import Engine
-from fer_lightning.sweep.file import Sweep
-from fer_lightning.sweep.live import LiveSweep
-from fer_lightning.sweep.results import write_table
-from fer_lightning.sweep.state import open_state
-from fer_lightning.sweep.trial import Reader
-from fer_lightning.sweep.workers import LocalWorkers
+from fer_lightning.execution.sweep.engine import Engine
+from fer_lightning.execution.sweep.file import Sweep
+from fer_lightning.execution.sweep.live import LiveSweep
+from fer_lightning.execution.sweep.results import write_table
+from fer_lightning.execution.sweep.trial import Reader, open_state
+from fer_lightning.execution.sweep.workers import LocalWorkers
+from fer_lightning.execution.training import Stopped, only_one
 
 FIT = Path(__file__).with_name("fake_fit.py")
 RANDOM = {

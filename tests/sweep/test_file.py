@@ -3,8 +3,8 @@
 import pytest
 
 from fer_lightning.errors import UserError
-from fer_lightning.sweep.file import read_sweep
-from fer_lightning.sweep.search import check_search
+from fer_lightning.execution.sweep.file import read_sweep
+from fer_lightning.execution.sweep.search import check_search
 
 GOOD = """
 method: random

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from fer_lightning.study.cell_folder import CellFolder
-from fer_lightning.sweep.file import Sweep
-from fer_lightning.sweep.search import SEARCH_STATE, draw, grid_size, to_stop
-from fer_lightning.sweep.trial import Reader, Trial
+from fer_lightning.execution.study.cell_folder import CellFolder
+from fer_lightning.execution.sweep.file import Sweep
+from fer_lightning.execution.sweep.search import SEARCH_STATE, draw, grid_size, to_stop
+from fer_lightning.execution.sweep.trial import Reader, Trial
 
 LR = {"lr": {"min": 0.0, "max": 1.0}}
 METRIC = {"name": "val/acc", "goal": "maximize"}

@@ -8,13 +8,11 @@ from rich.console import Console
 from scipy.stats import spearmanr
 
 from fer_lightning.errors import UserError
-from fer_lightning.study.report.content import Table
-from fer_lightning.sweep.importance import importances
-from fer_lightning.sweep.live import LiveSweep, chosen
-from fer_lightning.sweep.report.compose import compose_sweep
-from fer_lightning.sweep.report.write import is_sweep, write_sweep_report
-from fer_lightning.sweep.state import SweepState, read_state
-from fer_lightning.sweep.trial import Reader
+from fer_lightning.execution.sweep.importance import importances
+from fer_lightning.execution.sweep.live import LiveSweep, chosen
+from fer_lightning.execution.sweep.trial import Reader, SweepState, read_state
+from fer_lightning.report.content import Table
+from fer_lightning.report.sweep import compose_sweep, is_sweep, write_sweep_report
 
 VARIED = {"lr": {"values": [0.1, 0.5, 0.9]}, "noise": {"values": [True, False]}}
 

@@ -1,7 +1,7 @@
 import pytest
 
 from fer_lightning.errors import UserError
-from fer_lightning.tracking.run_folder import atomic, new_run_folder, unfinished_run, write_json
+from fer_lightning.runs.folder import atomic, new_run_folder, unfinished_run, write_json
 
 
 def test_taken_names_get_numbers(tmp_path):

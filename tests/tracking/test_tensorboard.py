@@ -7,7 +7,7 @@ from PIL import Image
 from tensorboard.plugins.hparams import metadata
 from tensorboard.plugins.projector.projector_config_pb2 import ProjectorConfig
 
-from fer_lightning.tracking.run_folder import new_run_folder
+from fer_lightning.runs.folder import new_run_folder
 from fer_lightning.tracking.tensorboard import TensorBoardTracker, is_installed
 from fer_lightning.tracking.tracker import FeatureTracker, Tracker
 from fer_lightning.tracking.wandb import WandbTracker

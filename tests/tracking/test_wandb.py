@@ -1,7 +1,7 @@
 import pytest
 import wandb
 
-from fer_lightning.tracking.run_folder import new_run_folder
+from fer_lightning.runs.folder import new_run_folder
 from fer_lightning.tracking.wandb import Wandb, WandbTracker, choose_mode
 
 

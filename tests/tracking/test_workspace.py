@@ -8,14 +8,14 @@ import pytest
 import torch
 from wandb_server import server as server_module
 
-from fer_lightning.callbacks.focus import logged
 from fer_lightning.cli import main
-from fer_lightning.controls.measure import ROWS
 from fer_lightning.data.labels import FER_CLASSES
-from fer_lightning.lit.logged import logged_metrics
-from fer_lightning.metrics import embedding_quality
-from fer_lightning.metrics.classification import classification_metrics
+from fer_lightning.look.callbacks.focus import logged
+from fer_lightning.look.embedding import embedding_quality
+from fer_lightning.look.measure import ROWS
 from fer_lightning.tracking.workspace import COMPARED, sections, workspace
+from fer_lightning.training.classification import classification_metrics
+from fer_lightning.training.module import logged_metrics
 
 OF_TRAINING = {"train/loss", "train/acc", "train/images_per_second", "train/epoch_seconds", "lr"}
 KINDS = {"gradcam", "attention", "positions", "focus", "tsne", "confusion", "reliability"}

@@ -10,10 +10,16 @@ from fer_lightning.data.image_set import ImageSet
 from fer_lightning.data.readers import ferplus as ferplus_votes
 from fer_lightning.data.readers.build import from_csv, from_pictures
 from fer_lightning.data.readers.cifar import read_batches
-from fer_lightning.data.readers.detect import Form, Kind, NothingFoundError, Rank
+from fer_lightning.data.readers.detect import (
+    Form,
+    Kind,
+    NothingFoundError,
+    Rank,
+    locate,
+    open_source,
+)
 from fer_lightning.data.readers.listfile import read_lists
-from fer_lightning.data.readers.locate import locate, open_source
-from fer_lightning.data.readers.tree import Tree
+from fer_lightning.data.readers.trees import Tree
 from fer_lightning.errors import UserError
 
 __all__ = ["ReadOptions", "has_fer2013", "read"]

@@ -9,15 +9,11 @@ from numpy.typing import NDArray
 
 from fer_lightning.data.image_set import ImageSet
 from fer_lightning.data.labels import FER_CLASSES
-from fer_lightning.data.readers.classes import number_classes
-from fer_lightning.data.readers.csv_rows import SIDE
-from fer_lightning.data.readers.fer_csv import read_csv
-from fer_lightning.data.readers.layout import Layout
+from fer_lightning.data.readers.fer2013 import SIDE, fer2013_name, read_csv
+from fer_lightning.data.readers.layout import Layout, number_classes, official_usage
 from fer_lightning.data.readers.listfile import Listing
-from fer_lightning.data.readers.official import fer2013_name
 from fer_lightning.data.readers.pictures import Pictures, conform, read_pictures
-from fer_lightning.data.readers.tree import Tree, is_image_name
-from fer_lightning.data.readers.usage_names import official_usage
+from fer_lightning.data.readers.trees import Tree, is_image_name
 
 
 def from_csv(tree: Tree, name: str, *, image_size: int | None, colour: bool | None) -> ImageSet:

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from fer_lightning.data.image_set import ImageSet, Usage
 from fer_lightning.data.readers import limits
-from fer_lightning.data.readers.decode import resize, to_grey
+from fer_lightning.data.readers.pictures import resize, to_grey
 from fer_lightning.data.readers.plain_pickle import RefusedError, plain_values
-from fer_lightning.data.readers.tree import Tree
+from fer_lightning.data.readers.trees import Tree
 from fer_lightning.errors import UserError
 
 SHAPE = (3, 32, 32)

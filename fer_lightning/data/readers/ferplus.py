@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from fer_lightning.data.image_set import ImageSet, Usage
 from fer_lightning.data.labels import FERPLUS_CLASSES, canonical
 from fer_lightning.data.readers import limits
-from fer_lightning.data.readers.csv_rows import USAGES
-from fer_lightning.data.readers.tree import unreadable
+from fer_lightning.data.readers.fer2013 import USAGES
+from fer_lightning.data.readers.trees import unreadable
 from fer_lightning.errors import UserError
 
 NOT_A_FACE = ("unknown", "nf")

@@ -7,8 +7,8 @@ from pathlib import PurePosixPath
 
 from fer_lightning.data.image_set import Usage
 from fer_lightning.data.readers import limits
-from fer_lightning.data.readers.tree import Tree, is_image_name
-from fer_lightning.data.readers.usage_names import path_usage
+from fer_lightning.data.readers.layout import path_usage
+from fer_lightning.data.readers.trees import Tree, is_image_name
 from fer_lightning.errors import UserError
 
 

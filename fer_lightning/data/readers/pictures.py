@@ -1,15 +1,160 @@
 """Many picture files to one array: one size, one number of channels, damaged ones named."""
 
+import struct
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
+import cv2
 import numpy as np
 from numpy.typing import NDArray
 
 from fer_lightning.data.readers import limits
-from fer_lightning.data.readers.decode import BadPictureError, decode, resize, to_grey
-from fer_lightning.data.readers.tree import Tree
+from fer_lightning.data.readers.trees import Tree
 from fer_lightning.errors import UserError
+
+# --- Width and height of a picture from its first bytes, before anything is decoded
+
+
+# JPEG start-of-frame markers: C0..CF without DHT (C4), JPG (C8) and DAC (CC)
+_SOF = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
+_SOS, _EOI = 0xDA, b"\xff\xd9"
+
+
+def picture_size(data: bytes) -> tuple[int, int] | None:
+    r"""Return (height, width) of a JPEG, PNG, BMP, PNM or TIFF file.
+
+    Returns None when it is none of these or ends before its picture does: OpenCV would fill the
+    missing part of a cut-off JPEG with grey and say nothing.
+
+    >>> picture_size(b"P5 640 480 255\n")
+    (480, 640)
+    >>> picture_size(b"GIF89a") is None
+    True
+    """
+    try:
+        if data.startswith(b"\xff\xd8"):
+            return _jpeg(data)
+        if data.startswith(b"\x89PNG\r\n\x1a\n"):
+            width, height = struct.unpack(">II", data[16:24])
+            return (height, width) if b"IEND" in data[-64:] else None
+        if data.startswith(b"BM"):
+            width, height = struct.unpack("<ii", data[18:26])
+            return abs(height), width  # a negative height means: from top to bottom
+        if data[:1] == b"P" and data[1:2] in b"123456":
+            return _pnm(data)
+        if data[:4] in (b"II*\0", b"MM\0*"):
+            return _tiff(data)
+    except struct.error:  # the file ends inside its header
+        return None
+    return None
+
+
+def _jpeg(data: bytes) -> tuple[int, int] | None:
+    size, position = None, 2
+    while True:
+        while data[position + 1 : position + 2] == b"\xff":  # markers may be padded
+            position += 1
+        ff, marker, length = struct.unpack(">BBH", data[position : position + 4])
+        if ff != 0xFF or length < 2:
+            return None
+        if marker in _SOF:
+            size = struct.unpack(">HH", data[position + 5 : position + 9])
+        if marker == _SOS:
+            # inside the compressed data FF is always followed by 00 or a restart marker
+            return size if data.find(_EOI, position) >= 0 else None
+        position += 2 + length
+
+
+def _pnm(data: bytes) -> tuple[int, int] | None:
+    lines = (line.split(b"#", 1)[0] for line in data[2:1024].split(b"\n"))
+    words = b" ".join(lines).split()[:2]
+    if len(words) < 2 or not all(word.isdigit() and len(word) < 10 for word in words):
+        return None
+    return int(words[1]), int(words[0])
+
+
+def _tiff(data: bytes) -> tuple[int, int] | None:
+    order = "<" if data[:2] == b"II" else ">"
+    (directory,) = struct.unpack(order + "I", data[4:8])
+    (count,) = struct.unpack(order + "H", data[directory : directory + 2])
+    found = {}
+    for entry in range(directory + 2, directory + 2 + 12 * count, 12):
+        tag, kind = struct.unpack(order + "HH", data[entry : entry + 4])
+        if tag in (256, 257):  # width, height; 16 or 32 bits, left-aligned
+            form = "H" if kind == 3 else "I"
+            (found[tag],) = struct.unpack_from(order + form, data, entry + 8)
+    return (found[257], found[256]) if len(found) == 2 else None
+
+
+# --- One picture's bytes to an array, bounded, and with a reason when it cannot be
+
+
+class BadPictureError(Exception):
+    """A file that is no sound picture; its text is the reason, for a message with the file name."""
+
+
+def decode(data: bytes) -> NDArray[np.uint8]:
+    """Decode a picture.
+
+    Args:
+        data: the bytes of a JPEG, PNG, BMP, PNM or TIFF file.
+
+    Returns:
+        (H, W) when it is grey, also if stored as three equal channels; otherwise (H, W, 3) RGB.
+        Transparency is dropped, 16 bits become 8, a rotation noted by the camera is applied.
+
+    Raises:
+        BadPictureError: when it is damaged, too large or no picture.
+
+    >>> decode(cv2.imencode(".png", np.full((2, 3, 3), 9, np.uint8))[1].tobytes())
+    array([[9, 9, 9],
+           [9, 9, 9]], dtype=uint8)
+    """
+    if len(data) > limits.MAX_IMAGE_FILE:
+        raise BadPictureError(f"larger than {limits.MAX_IMAGE_FILE // limits.MIB} MiB")
+    size = picture_size(data)
+    if size is None:
+        raise BadPictureError("not a whole JPEG, PNG, BMP, PNM or TIFF picture")
+    if not 0 < size[0] * size[1] <= limits.MAX_PIXELS:
+        most = limits.MAX_PIXELS
+        raise BadPictureError(f"{size[1]}x{size[0]} pixels, expected 1 to {most:,} in all")
+    try:
+        decoded = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_ANYCOLOR)
+    except cv2.error as error:
+        raise BadPictureError(f"refused by OpenCV: {error.err}") from None
+    if decoded is None:
+        raise BadPictureError("damaged")
+    picture = np.asarray(decoded, np.uint8)
+    if picture.ndim == 2:
+        return picture
+    blue, green, red = picture[..., 0], picture[..., 1], picture[..., 2]
+    if (blue == green).all() and (green == red).all():
+        return np.ascontiguousarray(green)
+    return np.ascontiguousarray(picture[..., ::-1])
+
+
+def resize(picture: NDArray[np.uint8], size: int) -> NDArray[np.uint8]:
+    """Bring a picture to size x size: by area when it shrinks, bilinear when it grows.
+
+    >>> resize(np.array([[0, 2], [4, 6]], np.uint8), 1)
+    array([[3]], dtype=uint8)
+    """
+    if picture.shape[:2] == (size, size):
+        return picture
+    shrinks = min(picture.shape[:2]) >= size
+    method = cv2.INTER_AREA if shrinks else cv2.INTER_LINEAR
+    return np.asarray(cv2.resize(picture, (size, size), interpolation=method), np.uint8)
+
+
+def to_grey(picture: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Turn RGB into luminance; a grey picture stays as it is.
+
+    >>> to_grey(np.full((1, 1, 3), 200, np.uint8))
+    array([[200]], dtype=uint8)
+    """
+    if picture.ndim == 2:
+        return picture
+    return np.asarray(cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY), np.uint8)
 
 
 class Pictures(NamedTuple):

@@ -7,14 +7,14 @@ from torch import nn
 
 from fer_lightning.data.batches import Batch
 from fer_lightning.errors import UserError
-from fer_lightning.lit.losses import AdaptiveWeighting, AttentionRegulariser, Objective
-from fer_lightning.lit.losses.adaptive_weighting import (
+from fer_lightning.models import CNN, Swin, Timm, ViT
+from fer_lightning.training.losses import AdaptiveWeighting, AttentionRegulariser, Objective
+from fer_lightning.training.losses.adaptive_weighting import (
     InstanceWeights,
     kl_to_uniform,
     squared_norm,
     weight_entropy,
 )
-from fer_lightning.models import CNN, Swin, Timm, ViT
 
 
 def batch(size=4):

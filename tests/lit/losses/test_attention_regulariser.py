@@ -4,17 +4,18 @@ import numpy as np
 import pytest
 import torch
 
+from fer_lightning.data.batches import region_masks
 from fer_lightning.data.faces import drawn_faces
-from fer_lightning.data.region_masks import region_masks
 from fer_lightning.data.regions import ORDER
 from fer_lightning.errors import UserError
-from fer_lightning.lit.losses.attention_regulariser import (
+from fer_lightning.models import CNN, ViT
+from fer_lightning.training.losses.attention_regulariser import (
     AttentionRegulariser,
     Region,
     attention_to_regions,
+    guided_maps,
+    signed_cam,
 )
-from fer_lightning.lit.losses.guided_maps import guided_maps, signed_cam
-from fer_lightning.models import CNN, ViT
 
 
 def test_the_loss_by_hand():

@@ -1,6 +1,6 @@
 """Finding parts of a composed report."""
 
-from fer_lightning.study.report.content import Table, Text
+from fer_lightning.report.content import Table, Text
 
 
 def items(report, kind):

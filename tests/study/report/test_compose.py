@@ -5,9 +5,9 @@ import pytest
 from report_reading import items, table, words
 from report_runs import write_run
 
-from fer_lightning.study.collect import collect
-from fer_lightning.study.report.compose import compose
-from fer_lightning.study.report.content import Picture, Scatter, Table, Text
+from fer_lightning.report.compose import compose
+from fer_lightning.report.content import Picture, Scatter, Table, Text
+from fer_lightning.runs.collection import collect
 
 SECTIONS = ["summary", "data", "accuracy", "learning", "focus", "gallery", "embedding"]
 SECTIONS += ["confusion", "calibration", "cost", "verdicts", "reproduce"]

@@ -7,9 +7,9 @@ from report_reading import items, table, words
 from report_runs import LOOKING, write_run
 
 from fer_lightning.errors import UserError
-from fer_lightning.study.collect import Collection, collect
-from fer_lightning.study.report.compose import compose
-from fer_lightning.study.report.content import Picture, Scatter, Table, Text
+from fer_lightning.report.compose import compose
+from fer_lightning.report.content import Picture, Scatter, Table, Text
+from fer_lightning.runs.collection import Collection, collect
 
 
 def test_faces_are_left_out_on_request(tmp_path):

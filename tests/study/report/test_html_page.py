@@ -5,17 +5,9 @@ import pytest
 
 from fer_lightning.errors import UserError
 from fer_lightning.plots.style import new_figure
-from fer_lightning.study.report import html
-from fer_lightning.study.report.content import (
-    Picture,
-    Points,
-    Report,
-    Scatter,
-    Section,
-    Table,
-    Text,
-)
-from fer_lightning.study.report.html import render
+from fer_lightning.report.content import Picture, Points, Report, Scatter, Section, Table, Text
+from fer_lightning.report.render import html
+from fer_lightning.report.render.html import render
 
 EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\"'"
 
@@ -134,6 +126,6 @@ def test_page_parts_are_packaged():
 
     root = Path(__file__).parents[3]
     data = tomllib.loads((root / "pyproject.toml").read_text())["tool"]["setuptools"]
-    assert "page/*" in data["package-data"]["fer_lightning.study.report"]
+    assert "page/*" in data["package-data"]["fer_lightning.report.render"]
     names = {path.name for path in (root / "fer_lightning/study/report/page").iterdir()}
     assert names == {"page.html", "page.css", *html.SCRIPTS}

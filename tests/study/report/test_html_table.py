@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from fer_lightning.errors import UserError
-from fer_lightning.study.report.content import Report, Section, Table
-from fer_lightning.study.report.html_models import model_names
-from fer_lightning.study.report.html_table import table_html
-from fer_lightning.study.report.numbers import GAP, MINUS, is_numeric, shown, value_of
+from fer_lightning.report.content import Report, Section, Table
+from fer_lightning.report.numbers import GAP, MINUS, is_numeric, shown, value_of
+from fer_lightning.report.render.html_models import model_names
+from fer_lightning.report.render.html_table import table_html
 
 
 @pytest.mark.parametrize(

@@ -8,18 +8,11 @@ import pytest
 from report_runs import LOOKING, write_run
 
 from fer_lightning.errors import UserError
-from fer_lightning.study.collect import collect
-from fer_lightning.study.report.compose import compose
-from fer_lightning.study.report.content import Report, Section, Table, Text
-from fer_lightning.study.report.markdown import MOST_ROWS, markdown
-from fer_lightning.study.report.write import (
-    LIST,
-    figures,
-    save_figure,
-    settle,
-    write_page,
-    write_report,
-)
+from fer_lightning.report.compose import compose
+from fer_lightning.report.content import Report, Section, Table, Text
+from fer_lightning.report.render.markdown import MOST_ROWS, markdown
+from fer_lightning.report.write import LIST, figures, save_figure, settle, write_page, write_report
+from fer_lightning.runs.collection import collect
 
 
 @pytest.fixture(scope="module")

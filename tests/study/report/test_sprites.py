@@ -6,8 +6,8 @@ import pytest
 from PIL import Image
 
 from fer_lightning.errors import UserError
-from fer_lightning.study.report import sprites
-from fer_lightning.study.report.sprites import face_sprite, heat_bytes
+from fer_lightning.report.render import sprites
+from fer_lightning.report.render.sprites import face_sprite, heat_bytes
 
 
 def opened(uri):

@@ -1,1 +1,0 @@
-"""TensorBoard over run folders: find them, convert those without event files, serve."""

@@ -1,0 +1,199 @@
+"""Results that accumulate: slim copies of finished runs, and finding finished runs again."""
+
+import json
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+from numpy.typing import NDArray
+
+from fer_lightning.errors import UserError
+from fer_lightning.execution.study.cell_folder import cell_facts
+from fer_lightning.execution.study.cells import Cell
+from fer_lightning.execution.study.plan import Study
+from fer_lightning.execution.study.yaml_file import read_mapping
+from fer_lightning.runs.files import Answers, read_csv, read_json
+from fer_lightning.runs.folder import atomic, write_json
+from fer_lightning.runs.provenance import scrub
+from fer_lightning.runs.run import CELL, CONTROLS, Run, read_run
+
+LIMIT = 200_000  # bytes of a slim copy
+FOCUS = ("focus.csv", "focus_samples.csv", "occlusion.csv", "randomisation.csv")
+
+
+def export_slim(run: Run, cell: Cell, target: Path, focus: Path | None = None) -> int:
+    """Write a slim copy of a finished run: numbers and predictions, no faces, no machine paths.
+
+    Args:
+        run: the finished run.
+        cell: the cell that it is.
+        target: folder of the copy; an earlier copy of the same cell is replaced.
+        focus: folder with focus.csv and its like, if not in the run's folder.
+
+    Returns:
+        The copy's size in bytes.
+
+    Raises:
+        UserError: something else is at `target`, or the copy would be too large.
+    """
+    _check_target(target, cell)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".slim.") as scratch:
+        new = Path(scratch, "new")
+        new.mkdir()
+        for name in ("summary.json", "run.json"):
+            write_json(new / name, scrub(read_json(run.path / name)))
+        config = scrub(read_mapping(run.path / "config.yaml"))
+        (new / "config.yaml").write_text(yaml.safe_dump(config, sort_keys=False))
+        if (run.path / "metrics.csv").is_file():
+            shutil.copyfile(run.path / "metrics.csv", new / "metrics.csv")
+        _save_answers(run.predictions, new / "predictions.npz")
+        _copy_focus(run.path if focus is None else focus, new)
+        write_json(new / CELL, cell_facts(cell))
+        size = sum(file.stat().st_size for file in new.rglob("*") if file.is_file())
+        if size > LIMIT:
+            raise UserError(
+                f"expected at most {LIMIT:,} bytes for {cell.name} but got {size:,}; look at fewer "
+                "images (focus.samples in the study file)"
+            )
+        if target.exists():
+            target.rename(Path(scratch, "old"))
+        new.rename(target)
+    return size
+
+
+def _check_target(target: Path, cell: Cell) -> None:
+    if not target.exists():
+        return
+    mine = read_json(target / CELL) if (target / CELL).is_file() else {}
+    if [mine.get(name) for name in ("model", "fraction", "seed")] != [
+        cell.model,
+        cell.fraction,
+        cell.seed,
+    ]:
+        raise UserError(
+            f"expected an earlier copy of {cell.name} or nothing at {target} but found something "
+            "else; export to another folder"
+        )
+
+
+def _save_answers(answers: Answers, path: Path) -> None:
+    """Save logits in half precision, with every answer as it was."""
+    np.savez_compressed(
+        path,
+        row=answers.row.astype(np.int32),
+        label=answers.label.astype(np.int16),
+        logits=halved(answers.logits),
+    )
+
+
+def halved(logits: NDArray[np.float32]) -> NDArray[np.floating]:
+    """Round to half precision; where this makes a tie, the answer stays the largest.
+
+    >>> halved(np.array([[1.0, 1.0001]], np.float32)).argmax(1).tolist()
+    [1]
+    """
+    answer = logits.argmax(1)
+    with np.errstate(over="ignore"):
+        half = logits.astype(np.float16)
+    if not np.isfinite(half).all():
+        return logits
+    tied = np.flatnonzero(half.argmax(1) != answer)
+    half[tied, answer[tied]] = np.nextafter(half[tied].max(1), np.float16(np.inf))
+    return half
+
+
+def _copy_focus(source: Path, target: Path) -> None:
+    """Copy what the focus command measured, otherwise what the fit did, without file names."""
+    inner = source / CONTROLS if (source / CONTROLS / FOCUS[0]).is_file() else source
+    commanded = (inner / FOCUS[-1]).is_file()
+    where = target / CONTROLS if commanded else target
+    for name in FOCUS:
+        if (inner / name).is_file():
+            where.mkdir(exist_ok=True)
+            table = read_csv(inner / name).drop(columns="file", errors="ignore")
+            table.to_csv(where / name, index=False, lineterminator="\n")
+
+
+def find_done(
+    cells: list[Cell], folders: list[Path], identify: Callable[[Run], str]
+) -> dict[str, Path]:
+    """Find the finished runs of cells among run folders, by identity.
+
+    Args:
+        cells: of a study.
+        folders: run folders; incomplete and foreign ones are passed over.
+        identify: computes the identity of a run from its configuration.
+
+    Returns:
+        Identity to folder.
+    """
+    wanted = {cell.identity for cell in cells}
+    places = {(cell.fraction, cell.seed) for cell in cells}
+    found: dict[str, Path] = {}
+    for folder in folders:
+        try:
+            run = read_run(folder)
+            if run.identity not in wanted and (run.fraction, run.seed) in places:
+                known = identify(run)
+            else:
+                known = run.identity
+        except UserError:
+            continue
+        if known in wanted:
+            found.setdefault(known, folder)
+    return found
+
+
+def write_study(
+    path: Path, name: str, facts: Mapping[str, Any], cells: Sequence[Mapping[str, Any]]
+) -> None:
+    """Write study.json, which tells `collect` the cells and where their runs are."""
+    json.dumps(facts)  # fails before anything is written
+    write_json(path, {"name": name, **facts, "cells": list(cells)})
+
+
+# --- The cells of a study as a W&B sweep, so that any number of agents train them
+
+
+def write_sweep(path: Path, study: Study, cells: Sequence[Cell]) -> list[Path]:
+    """Write the sweep, and beside it the whole configuration of each model; return the files.
+
+    The grid's first parameter is the configuration, because later options win over it.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    first = {cell.model: cell for cell in reversed(cells)}
+    configs = {
+        model.name: path.with_name(f"{path.stem}-{model.name}.yaml") for model in study.models
+    }
+    for name, file_path in configs.items():
+        with atomic(file_path) as file:
+            file.write(first[name].config_text)
+    sweep = {
+        "name": study.name,
+        "project": first[study.models[0].name].config["wandb"].get("project", "fer_lightning"),
+        "method": "grid",
+        "metric": {"name": "val/acc", "goal": "maximize"},
+        "command": [
+            *("${env}", "${interpreter}", "-m", "fer_lightning.cli", "fit", "${args}"),
+        ],
+        "parameters": {
+            "config": {"values": [str(config) for config in configs.values()]},
+            "data.fraction": {"values": list(study.fractions)},
+            "seed_everything": {"values": list(study.seeds)},
+        },
+    }
+    about = (
+        f"# The cells of {study.path.name} as a grid; the runs count as done in the study:\n"
+        f"#   wandb sweep {path}\n"
+        "#   wandb agent ENTITY/PROJECT/ID      (on as many machines as there are)\n"
+        f"#   fer-lightning sweep {path}      (with no account)\n"
+        f"#   fer-lightning study {study.path} --results runs      (agents write there)\n"
+    )
+    with atomic(path) as file:
+        file.write(about + yaml.safe_dump(sweep, sort_keys=False))
+    return [path, *configs.values()]

@@ -1,0 +1,283 @@
+"""One run of a sweep: its point and its folder, and how far it is as files tell."""
+
+import csv
+import json
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from fer_lightning import keys
+from fer_lightning.errors import UserError, nearest
+from fer_lightning.execution.study.cell_folder import CellFolder
+from fer_lightning.execution.sweep.file import Sweep
+from fer_lightning.keys import EPOCH, key
+from fer_lightning.runs.files import read_json
+from fer_lightning.runs.folder import RunFolder, write_json
+
+State = Literal["done", "stopped", "running", "failed", "half-done", "waiting"]
+EPOCH_SECONDS = key("train", keys.EPOCH_SECONDS)
+
+
+@dataclass
+class Trial:
+    """One run of a sweep.
+
+    Args:
+        number: in the order in which points were drawn, from 1.
+        parameters: option of ``fit`` → value.
+        folder: its run folder.
+        stopped: ended early because others are better.
+    """
+
+    number: int
+    parameters: dict[str, Any]
+    folder: CellFolder
+    stopped: bool = False
+    began: float | None = field(default=None, compare=False)  # monotonic seconds, while it runs
+
+    @property
+    def name(self) -> str:
+        """That of its folder."""
+        return self.folder.path.name
+
+    @property
+    def state(self) -> State:
+        """A run that came to its end is done, even if it was to be stopped."""
+        if self.began is not None:
+            return "running"
+        state = self.folder.state
+        return "stopped" if self.stopped and state != "done" else state
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a run has logged so far.
+
+    Args:
+        history: the metric, epoch by epoch.
+        best: the best of them and of the final numbers; None where there is none.
+        epochs: that are complete.
+        seconds: of training; None where nothing is known.
+        logged: every name that was logged.
+    """
+
+    history: tuple[float, ...] = ()
+    best: float | None = None
+    epochs: int = 0
+    seconds: float | None = None
+    logged: tuple[str, ...] = ()
+
+
+class Reader:
+    """Reads runs, each again only after its files have changed.
+
+    Args:
+        metric: name as logged, such as ``val/acc``; ``test/acc`` is known at the end only.
+        goal: whether more is better.
+    """
+
+    def __init__(self, metric: str, goal: str) -> None:
+        self.metric, self.best_of = metric, max if goal == "maximize" else min
+        self.known: dict[str, tuple[tuple[int, ...], Measured]] = {}
+
+    def measure(self, trial: Trial) -> Measured:
+        """Return what a trial has logged so far."""
+        folder = RunFolder(trial.folder.path)
+        times = tuple(
+            path.stat().st_mtime_ns if path.is_file() else 0
+            for path in (folder.metrics, folder.summary)
+        )
+        before = self.known.get(trial.name)
+        if before is None or before[0] != times:
+            before = self.known[trial.name] = (times, self._read(folder))
+        return before[1]
+
+    def _read(self, folder: RunFolder) -> Measured:
+        rows = _rows(folder)
+        summary = _summary(folder)
+        history = tuple(row[self.metric] for row in rows if self.metric in row)
+        final = [summary[self.metric]] if self.metric in summary else []
+        epochs = [int(row[EPOCH]) + 1 for row in rows if len(row) > 1 and EPOCH in row]
+        times = [row[EPOCH_SECONDS] for row in rows if EPOCH_SECONDS in row]
+        return Measured(
+            history,
+            self.best_of([*history, *final]) if history or final else None,
+            max(epochs, default=0),
+            summary.get("seconds", sum(times) if times else None),
+            tuple(dict.fromkeys(name for row in [*rows, summary] for name in row if "/" in name)),
+        )
+
+    def check(self, trial: Trial) -> None:
+        """Refuse to go on where a finished run has never logged the metric.
+
+        Raises:
+            UserError: it has not.
+        """
+        measured = self.measure(trial)
+        if measured.best is None:
+            raise UserError(
+                f"expected the metric '{self.metric}' in {trial.folder.path} but the run has not "
+                f"logged it; {nearest(self.metric, measured.logged)}"
+            )
+
+
+def _rows(folder: RunFolder) -> list[dict[str, float]]:
+    """Numbers of each epoch; a line that is damaged is left out."""
+    try:
+        with folder.metrics.open(newline="", encoding="utf-8", errors="replace") as file:
+            return [_numbers(row) for row in csv.DictReader(file)]
+    except (OSError, csv.Error):
+        return []
+
+
+def _summary(folder: RunFolder) -> dict[str, float]:
+    """Final numbers, named as logged: ``val/acc``, ``test/acc``, and ``seconds``."""
+    try:
+        content = json.loads(folder.summary.read_text())
+    except (OSError, ValueError):
+        return {}
+    if not isinstance(content, dict):
+        return {}
+    found = _numbers({"seconds": content.get("seconds")})
+    for stage in ("val", "test"):
+        inner = content.get(stage)
+        named = inner.items() if isinstance(inner, Mapping) else ()
+        found |= _numbers({f"{stage}/{name}": value for name, value in named})
+    return found
+
+
+def _numbers(row: Mapping[Any, Any]) -> dict[str, float]:
+    """Keep what is a finite number."""
+    found = {}
+    for name, value in row.items():
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            continue
+        if isinstance(name, str) and math.isfinite(number):
+            found[name] = number
+    return found
+
+
+# --- What a sweep must remember, on disk after every change: its points and which were stopped
+
+
+STATE = "sweep.json"  # a folder with it is a sweep's
+
+
+@dataclass
+class SweepState:
+    """The runs of a sweep.
+
+    Args:
+        out: the sweep's folder; each run has its own below.
+        sweep: the sweep file.
+        data: the images that were given beside it.
+        seed: of the search.
+        trials: in the order in which they were drawn.
+    """
+
+    out: Path
+    sweep: Sweep
+    data: str | None = None
+    seed: int = 0
+    trials: list[Trial] = field(default_factory=list)
+
+    def add(self, parameters: dict[str, Any]) -> Trial:
+        """Note a new point, before anything is done for it."""
+        self.trials.append(self.trial(parameters))
+        self.save()
+        return self.trials[-1]
+
+    def trial(self, parameters: dict[str, Any]) -> Trial:
+        """Return the next run, without noting it."""
+        number = len(self.trials) + 1
+        return Trial(number, parameters, _folder(self.out, f"{self.sweep.name}-{number:03d}"))
+
+    def stop(self, trial: Trial) -> None:
+        """Note that a run ends early."""
+        trial.stopped = True
+        self.save()
+
+    def save(self) -> None:
+        """Write everything, atomically."""
+        self.out.mkdir(parents=True, exist_ok=True)
+        content = {
+            "name": self.sweep.name,
+            "file": str(self.sweep.path),
+            "data": self.data,
+            "seed": self.seed,
+            "sweep": dict(self.sweep.content),
+            "trials": [
+                {"name": t.name, "parameters": t.parameters, "stopped": t.stopped}
+                for t in self.trials
+            ],
+        }
+        write_json(self.out / STATE, content)
+
+
+def read_state(out: Path) -> SweepState:
+    """Read a sweep's folder.
+
+    Raises:
+        UserError: it is none, or its file is damaged.
+    """
+    content = read_json(out / STATE)
+    try:
+        sweep = Sweep(Path(content["file"]), str(content["name"]), content["sweep"])
+        trials = [
+            Trial(number, dict(one["parameters"]), _folder(out, one["name"]), bool(one["stopped"]))
+            for number, one in enumerate(content["trials"], 1)
+        ]
+        _ = sweep.metric, sweep.goal, sweep.varied, sweep.method  # all are there
+        return SweepState(out, sweep, content["data"], int(content["seed"]), trials)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise UserError(
+            f"expected the runs of a sweep in {out / STATE} but it is damaged ({error!r:.60}); "
+            "remove it to begin again, or choose another --out"
+        ) from error
+
+
+def open_state(out: Path, sweep: Sweep, data: str | None, seed: int) -> SweepState:
+    """Go on with the sweep of a folder, or begin one; nothing is written.
+
+    Raises:
+        UserError: another sweep's folder, other images, or a file.
+    """
+    if out.exists() and not out.is_dir():
+        raise UserError(
+            f"expected a folder for the sweep but {out} is a file; choose another --out"
+        )
+    if not (out / STATE).is_file():
+        return SweepState(out, sweep, data, seed)
+    before = read_state(out)
+    changed = _changed(sweep.decisive, before.sweep.decisive)
+    if changed:
+        raise UserError(
+            f"expected the sweep that was begun in {out} but {', '.join(changed)} of {sweep.path} "
+            "changed since; choose another --out"
+        )
+    for what, now, then in (("--data", data, before.data), ("--seed", seed, before.seed)):
+        if now != then:
+            raise UserError(
+                f"expected {what} {then} as when the sweep in {out} was begun but got {now}; "
+                "give the same, or choose another --out"
+            )
+    return SweepState(out, sweep, data, seed, before.trials)
+
+
+def _changed(now: dict[str, Any], then: dict[str, Any]) -> list[str]:
+    return sorted(name for name in {*now, *then} if now.get(name) != then.get(name))
+
+
+def _folder(out: Path, name: Any) -> CellFolder:
+    return CellFolder(out / Path(str(name)).name, controls=False)
+
+
+def best_first(trials: Iterable[tuple[Trial, float | None]], goal: str) -> list[Trial]:
+    """Order runs by their metric, those without one last."""
+    sign = -1 if goal == "maximize" else 1
+    ordered = sorted(trials, key=lambda pair: (pair[1] is None, sign * (pair[1] or 0.0)))
+    return [trial for trial, _ in ordered]

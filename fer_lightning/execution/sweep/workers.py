@@ -1,0 +1,181 @@
+"""Who trains the runs of a sweep: some processes of this machine, or a Ray cluster's."""
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from fer_lightning.execution.ray_engine import PATIENCE, connect
+from fer_lightning.execution.study.cell_folder import CellFolder
+from fer_lightning.execution.training import TICK, Outcome, Training
+
+Command = Callable[[CellFolder], list[str]]
+
+
+class Ended(NamedTuple):
+    """How a training ended, with its process's exit code."""
+
+    name: str
+    outcome: Outcome
+    code: int
+
+
+class Workers(Protocol):
+    """Trains folders, several at a time; no method waits but `wait` and `end`."""
+
+    @property
+    def free(self) -> int:
+        """How many more trainings can be started."""
+
+    def start(self, folder: CellFolder) -> None:
+        """Train a folder, or go on with it."""
+
+    def ended(self) -> Iterator[Ended]:
+        """Name trainings that have ended since the last call."""
+
+    def wait(self, seconds: float) -> None:
+        """Wait for a training to end, at most so long; call it only while there is one."""
+
+    def ask_to_end(self, name: str) -> None:
+        """End one training early."""
+
+    def end(self) -> None:
+        """End all, and wait for it."""
+
+
+class LocalWorkers:
+    """Processes of this machine.
+
+    Args:
+        command: the command line that trains a folder, or goes on with it.
+        environments: one a worker: variables for its processes, such as the GPU it may use.
+    """
+
+    def __init__(self, command: Command, environments: Sequence[Mapping[str, str]] = ({},)) -> None:
+        self.command = command
+        self.idle = list(environments)
+        self.at_work: dict[str, Training] = {}
+
+    @property
+    def free(self) -> int:
+        """How many more trainings can be started."""
+        return len(self.idle)
+
+    def start(self, folder: CellFolder) -> None:
+        """Train a folder, or go on with it."""
+        self.at_work[folder.path.name] = Training(
+            folder.path,
+            folder.log,
+            self.command(folder),
+            lambda: folder.done,
+            lambda: None,
+            self.idle.pop(0),
+        )
+
+    def ended(self) -> Iterator[Ended]:
+        """Name trainings that have ended since the last call."""
+        for name, training in list(self.at_work.items()):
+            outcome = training.poll()
+            if outcome is not None:
+                del self.at_work[name]
+                self.idle.append(training.environment)
+                yield Ended(name, outcome, training.code)
+
+    def wait(self, seconds: float) -> None:
+        """Wait for the training that began first, at most so long; others may end meanwhile."""
+        next(iter(self.at_work.values())).wait(seconds)
+
+    def ask_to_end(self, name: str) -> None:
+        """End one training early."""
+        self.at_work[name].ask_to_end()
+
+    def end(self) -> None:
+        """End all, together, and wait for it."""
+        for training in self.at_work.values():
+            training.ask_to_end()
+        for training in self.at_work.values():
+            training.end()
+        self.at_work.clear()
+
+
+class RayWorkers:
+    """Workers of a Ray cluster: one a GPU, or some CPUs each where there is none.
+
+    On several machines the sweep's folder must be on a disk that all of them share.
+
+    Args:
+        command: as for `LocalWorkers`.
+        address: of the cluster; without one, this machine alone.
+        parallel: how many at a time; as many as the cluster takes without it.
+        cpus: for each worker, where there are no GPUs.
+
+    Raises:
+        UserError: Ray is not installed, or the cluster does not answer.
+    """
+
+    def __init__(
+        self, command: Command, address: str | None, parallel: int | None = None, cpus: int = 2
+    ) -> None:
+        self.command = command
+        self.ray = connect(address)
+        found = self.ray.cluster_resources()
+        gpus, most = int(found.get("GPU", 0)), int(found.get("CPU", 1))
+        cpus = min(cpus, most)
+        needs = {"num_gpus": 1} if gpus else {"num_cpus": cpus}
+        self.remote = self.ray.remote(max_retries=0, **needs)(_on_worker)
+        self.most = parallel or gpus or max(1, most // cpus)
+        self.at_work: dict[str, Any] = {}
+
+    @property
+    def free(self) -> int:
+        """How many more trainings can be started."""
+        return self.most - len(self.at_work)
+
+    def start(self, folder: CellFolder) -> None:
+        """Train a folder, or go on with it."""
+        task = self.remote.remote(folder, self.command(folder), str(Path.cwd()))
+        self.at_work[folder.path.name] = task
+
+    def ended(self) -> Iterator[Ended]:
+        """Name trainings that have ended since the last call."""
+        names = {task: name for name, task in self.at_work.items()}
+        if not names:
+            return
+        ready, _ = self.ray.wait(list(names), num_returns=len(names), timeout=0)
+        for task in ready:
+            name = names[task]
+            del self.at_work[name]
+            try:
+                yield Ended(name, *self.ray.get(task))
+            except self.ray.exceptions.RayError:  # a worker that died or was asked to end
+                yield Ended(name, "stopped", 0)
+
+    def wait(self, seconds: float) -> None:
+        """Wait for any training to end, at most so long."""
+        self.ray.wait(list(self.at_work.values()), timeout=seconds)
+
+    def ask_to_end(self, name: str) -> None:
+        """End one training early: the worker is interrupted, and ends its process."""
+        self.ray.cancel(self.at_work[name])
+
+    def end(self) -> None:
+        """End all, and wait for it."""
+        tasks = list(self.at_work.values())
+        for task in tasks:
+            self.ray.cancel(task)
+        if tasks:
+            self.ray.wait(tasks, num_returns=len(tasks), timeout=PATIENCE)
+        self.at_work.clear()
+        self.ray.shutdown()
+
+
+def _on_worker(folder: CellFolder, words: list[str], here: str) -> tuple[Outcome, int]:
+    """Train one folder on a worker, in the folder where the sweep was started."""
+    os.chdir(here)
+    training = Training(folder.path, folder.log, words, lambda: folder.done, lambda: None)
+    try:
+        while (outcome := training.poll()) is None:
+            training.wait(TICK)
+    finally:
+        training.end()
+    return outcome, training.code

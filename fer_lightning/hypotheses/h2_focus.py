@@ -1,0 +1,375 @@
+"""H2: does one model look more at the key regions than the other?"""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from fer_lightning.hypotheses.evidence import Floats, Focus, Key, align, missing_cells
+from fer_lightning.hypotheses.focus_measures import (
+    TESTS,
+    Measured,
+    at_limits,
+    compare_focus,
+    log_lfr,
+)
+from fer_lightning.hypotheses.verdict import (
+    Row,
+    Verdict,
+    adjust,
+    in_words,
+    judge,
+    row_of,
+    rule_for,
+    seed_caveats,
+    seed_rows,
+)
+from fer_lightning.statistics import (
+    ALPHA,
+    Comparison,
+    Interval,
+    bootstrap,
+    compare_differences,
+    family_level,
+    family_resamples,
+)
+
+# --- What focus is worth: a model's log LFR beside that of maps that know nothing
+
+
+TWIN, BLOB = "untrained", "gaussian"
+
+
+class Beside(NamedTuple):
+    """One model beside its null maps.
+
+    Args:
+        above_twins: its interval lies above all its untrained twins; None where there are none.
+        above_blobs: likewise for blobs of heat at the centre.
+        rows: the numbers.
+    """
+
+    above_twins: bool | None
+    above_blobs: bool | None
+    rows: list[Row]
+
+
+def beside_nulls(name: str, focus: Sequence[Focus], alpha: float = ALPHA) -> Beside:
+    """Put a model's mean log LFR of KEY at the matched resolution beside its null maps'.
+
+    Null maps are known by their mean only, whose own spread over images is left out; the highest
+    of each kind counts, over twins and over the model's seeds.
+
+    Args:
+        name: of the model.
+        focus: of each seed, for the same images.
+        alpha: the interval's level is 1 - alpha.
+    """
+    usable = [f for f in focus if not np.isnan(f.lfr["matched", "key"]).all()]
+    if not usable:
+        return Beside(None, None, [])
+    means = [
+        bootstrap(log_lfr(f.lfr["matched", "key"]), family_level(1, alpha)).images for f in usable
+    ]
+    # without training again: the lowest and highest end over seeds
+    own = Interval(
+        float(np.mean([mean.estimate for mean in means])),
+        min(mean.low for mean in means),
+        max(mean.high for mean in means),
+        family_level(1, alpha),
+    )
+    nulls: dict[str, float] = {}
+    for one in usable:
+        for null, value in one.nulls.items():
+            if not np.isnan(value):
+                nulls[null] = max(value, nulls.get(null, -np.inf))
+    rows: list[Row] = [
+        {
+            "kind": "null",
+            "comparison": f"log LFR of KEY, matched: {name} beside {null}",
+            "unit": "",
+            "estimate": own.estimate - value,
+            "low": own.low - value,
+            "high": own.high - value,
+            "level": own.level,
+            "seeds": len(usable),
+            "n": len(usable[0].ids),
+        }
+        for null, value in nulls.items()
+    ]
+    return Beside(_above(own, nulls, TWIN), _above(own, nulls, BLOB), rows)
+
+
+def _above(own: Interval, nulls: dict[str, float], kind: str) -> bool | None:
+    values = [value for null, value in nulls.items() if null.startswith(kind)]
+    return own.low > max(values) if values else None
+
+
+# --- The arbiter of H2: what hiding the key regions costs, which needs no map
+
+
+ARBITER_RULE = (
+    "The arbiter hides the key regions, and random patches of the same area, and takes by how much "
+    "more the true class's logit drops. It contradicts where that excess lies below 0 for the "
+    "first model, or lies below the second model's, each divided by its own SD over images "
+    "because logits of two models have no common unit (whole interval, under any fill)."
+)
+
+
+class Arbitration(NamedTuple):
+    """What the arbiter says.
+
+    Args:
+        contradicts: hiding speaks against the first model's focus.
+        depends: hiding the key regions costs the first model more than patches, under every fill.
+        rows: the numbers.
+    """
+
+    contradicts: bool
+    depends: bool
+    rows: list[Row]
+
+
+def arbitrate(
+    first: Mapping[str, Floats],
+    second: Mapping[str, Floats],
+    names: tuple[str, str],
+    alpha: float = ALPHA,
+) -> Arbitration:
+    """Ask the arbiter under each fill.
+
+    Args:
+        first: (S, n) excess by fill.
+        second: likewise.
+        names: of the models.
+        alpha: intervals have the level 1 - alpha: contradiction only ever takes support away.
+
+    >>> rng = np.random.default_rng(0)
+    >>> much, none = rng.normal(1.0, 1.0, (1, 99)), rng.normal(0.0, 1.0, (1, 99))
+    >>> found = arbitrate({"mean": much}, {"mean": none}, ("cnn", "vit"))
+    >>> found.contradicts, found.depends
+    (False, True)
+    >>> arbitrate({"mean": none}, {"mean": much}, ("cnn", "vit")).contradicts
+    True
+    """
+    level = family_level(1, alpha)
+    rows: list[Row] = []
+    contradicts, depends = False, True
+    for fill in first:
+        own = [compare_differences(excess[fill], level) for excess in (first, second)]
+        apart = compare_differences(_scaled(first[fill]) - _scaled(second[fill]), level)
+        title = f"hiding KEY ({fill}) beyond random patches"
+        rows += [
+            row_of(f"{title}, {name}", found, "logit", "arbiter")
+            for name, found in zip(names, own, strict=True)
+        ]
+        rows.append(row_of(f"{title}, {names[0]} minus {names[1]}", apart, "SDs", "arbiter"))
+        contradicts |= own[0].interval.side < 0 or apart.interval.side < 0
+        depends &= _costs_more(own[0])
+    return Arbitration(contradicts, depends, rows)
+
+
+def _costs_more(comparison: Comparison) -> bool:
+    return comparison.interval.side > 0
+
+
+def _scaled(excess: Floats) -> Floats:
+    """Divide each seed's values, (S, n), by their SD over images."""
+    spread = np.nanstd(excess, axis=1, ddof=1, keepdims=True)
+    return excess / np.where(spread > 0, spread, 1.0)
+
+
+# --- What takes support for H2 back, and what a reader must know beside it
+
+
+GATES = (
+    "The difference is that of log LFR of KEY with all maps averaged to one grid, because LFR "
+    "itself grows with a map's resolution and one map without heat outside decides its mean. "
+    "Support is taken back, to undecided, where the share of images with LFR >= 1 with zero maps "
+    "counted as 0 points the other way, where LSI on the same grid does, where the first model is "
+    "not above its own untrained twins, where the arbiter contradicts, or where twins or arbiter "
+    "are missing."
+)
+
+
+def against(
+    measured: Sequence[Measured],
+    zeros_in: Sequence[Measured],
+    beside: Beside,
+    arbiter: Arbitration | None,
+    models: tuple[str, str],
+) -> list[str]:
+    """Say what takes support back."""
+    sides = {(o.name, o.resolution): o.comparison.interval.side for o in measured}
+    zeros = {(o.name, o.resolution): o.comparison.interval.side for o in zeros_in}
+    found = []
+    if zeros.get(("share LFR >= 1", "matched"), 0) < 0:
+        found.append("counting zero maps as 0 turns the difference round")
+    if sides.get(("LSI", "matched"), 0) < 0:
+        found.append("LSI points the other way")
+    if beside.above_twins is None:
+        found.append("there are no untrained twins to compare with")
+    elif not beside.above_twins:
+        found.append(f"{models[0]} is not above its own untrained twins")
+    if arbiter is None:
+        found.append("nobody asked the arbiter (no occlusion values)")
+    elif arbiter.contradicts:
+        found.append("hiding the key regions contradicts it")
+    return found
+
+
+def caveats(
+    measured: Sequence[Measured],
+    main: Measured,
+    beside: Sequence[Beside],
+    arbiter: Arbitration | None,
+    models: tuple[str, str],
+) -> list[str]:
+    """Say what a reader must know beside the verdict."""
+    told = []
+    if main.comparison.excluded:
+        told.append(
+            f"{main.comparison.excluded} of {main.comparison.n * len(main.seeds)} pairs are left "
+            "out because a map is zero; rows with zero maps counted as 0 stand beside."
+        )
+    native = [o for o in measured if (o.name, o.resolution) == ("log LFR", "native")]
+    if native and native[0].comparison.interval.side != main.comparison.interval.side:
+        told.append(
+            "At the maps' own resolutions the answer is another "
+            f"({in_words(native[0].row)}): resolution decides it."
+        )
+    for model, one in zip(models, beside, strict=True):
+        if one.above_twins is False:
+            told.append(f"{model} looks at key regions no more than untrained twins of it do.")
+        if one.above_blobs is False:
+            told.append(
+                f"A blob of heat at the image's centre, which knows nothing, reaches {model}'s LFR."
+            )
+    if arbiter is not None and not arbiter.depends:
+        told.append(
+            f"Hiding the key regions does not clearly cost {models[0]} more than hiding as many "
+            "pixels at random."
+        )
+    return told
+
+
+def focus(
+    found: Mapping[Key, Focus],
+    first: str,
+    second: str,
+    fractions: Sequence[float],
+    seeds: Sequence[int],
+    alpha: float = ALPHA,
+) -> list[Verdict]:
+    """Judge at each fraction; all measures, resolutions and fractions are one family.
+
+    Args:
+        found: as `by_key` gives it.
+        first: the model said to look at key regions more.
+        second: the other.
+        fractions: planned ones.
+        seeds: planned ones.
+        alpha: of the whole family.
+    """
+    m = TESTS * max(len(fractions), 1)
+    level, resamples = family_level(m, alpha), family_resamples(m, alpha)
+    measured = {
+        fraction: compare_focus(
+            found, [(first, fraction), (second, fraction)], seeds, level, resamples
+        )
+        for fraction in sorted(fractions)
+    }
+    rows = iter(adjust([one.row for several in measured.values() for one in several], m))
+    return [
+        _at_fraction(
+            found,
+            (first, second),
+            fraction,
+            seeds,
+            [one._replace(row=next(rows)) for one in several],
+            (m, level, resamples, alpha),
+        )
+        for fraction, several in measured.items()
+    ]
+
+
+def _at_fraction(
+    found: Mapping[Key, Focus],
+    models: tuple[str, str],
+    fraction: float,
+    seeds: Sequence[int],
+    measured: list[Measured],
+    family: tuple[int, float, int, float],
+) -> Verdict:
+    m, level, resamples, alpha = family
+    groups = [(model, fraction) for model in models]
+    statement = (
+        f"{models[0]} looks more at the key regions than {models[1]} at {100 * fraction:g} % of "
+        "the training data"
+    )
+    rule = f"{rule_for('difference', m, alpha)} {GATES} {ARBITER_RULE}"
+    missing = missing_cells(found, groups, seeds)
+    main = next((o for o in measured if (o.name, o.resolution) == ("log LFR", "matched")), None)
+    rows = [one.row for one in measured]
+    if main is None:
+        lacking = f"Missing: {', '.join(missing)}." if missing else "No maps at one resolution."
+        return Verdict("H2", statement, "undecided", lacking, rule, rows, [], missing)
+
+    zeros_in = compare_focus(found, groups, seeds, level, resamples, zeros_in=True)
+    beside = [
+        beside_nulls(model, [found[model, fraction, seed] for seed in main.seeds], alpha)
+        for model in models
+    ]
+    arbiter = _arbiter(found, models, fraction, main.seeds, alpha)
+    doubts = against(measured, zeros_in, beside[0], arbiter, models)
+    outcome = judge(main.comparison, float(main.row["p_bonferroni"]), alpha)
+    reason = f"log LFR of KEY on one grid: {in_words(main.row)}."
+    if outcome == "supported" and doubts:
+        outcome = "undecided"
+        reason += f" But {'; '.join(doubts)}."
+    if missing:
+        outcome = "undecided"
+        reason = f"Missing: {', '.join(missing)}. So far, {reason}"
+    rows += seed_rows(str(main.row["comparison"]), main.comparison, main.seeds, "")
+    rows += [one.row for one in zeros_in]
+    rows += [row for one in beside for row in one.rows]
+    rows += [] if arbiter is None else arbiter.rows
+    told = seed_caveats(main.comparison) + caveats(measured, main, beside, arbiter, models)
+    limits = at_limits(
+        *(
+            found[model, fraction, seed].lfr["matched", "key"]
+            for model in models
+            for seed in main.seeds
+        )
+    )
+    if limits:
+        told.append(f"Maps without heat inside or outside KEY weigh most in log LFR: {limits}.")
+    return Verdict("H2", statement, outcome, reason, rule, rows, told, missing)
+
+
+def _arbiter(
+    found: Mapping[Key, Focus],
+    models: tuple[str, str],
+    fraction: float,
+    seeds: Sequence[int],
+    alpha: float,
+) -> Arbitration | None:
+    groups = [(model, fraction) for model in models]
+    cells = [found[*group, seed] for group in groups for seed in seeds]
+    fills = [
+        fill
+        for fill in cells[0].excess
+        if all(fill in cell.excess and not np.isnan(cell.excess[fill]).all() for cell in cells)
+    ]
+    if not fills:
+        return None
+    values = {fill: align(found, groups, seeds, partial(_excess, fill=fill)) for fill in fills}
+    first, second = (
+        {fill: v.values[place] for fill, v in values.items() if v is not None} for place in (0, 1)
+    )
+    return arbitrate(first, second, models, alpha)
+
+
+def _excess(cell: Focus, fill: str) -> Floats:
+    return cell.excess[fill]

@@ -1,0 +1,1 @@
+"""Callbacks that look at the model at the end of an epoch and change nothing."""

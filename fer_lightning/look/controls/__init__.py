@@ -1,0 +1,1 @@
+"""What a focus number is worth: null maps, changed masks, hiding and randomisation."""

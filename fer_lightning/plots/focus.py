@@ -1,0 +1,362 @@
+"""How LFR is spread over images, for models and for maps that know nothing of the face."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
+from numpy.typing import NDArray
+
+from fer_lightning.errors import UserError
+from fer_lightning.plots.style import (
+    BLACK,
+    BLUE,
+    DOUBLE,
+    GREY,
+    REGION_COLOURS,
+    legend,
+    new_figure,
+    note,
+    styled,
+    tidy,
+)
+
+# --- The rows of focus_epochs.csv, and reading one curve from them
+
+
+# One row says how one metric of one kind of map is distributed over the probe images of one epoch.
+COLUMNS = {
+    "epoch": "counted from 0; empty for a null map that is the same in all epochs",
+    "maps": "'model' for the model's own maps, else the name of a null map: 'uniform', ...",
+    "metric": "'lfr', 'lsi' or 'background'",
+    "region": "'eyes', 'eyebrow', 'nose', 'mouth', 'key' or 'all' for lfr, empty for the others",
+    "n": "images, zero maps included",
+    "zero_maps": "images whose map is zero everywhere; they are left out of all that follows",
+    "mean": "",
+    "sd": "with n-1 in the denominator",
+    "median": "",
+    "q25": "lower quartile",
+    "q75": "upper quartile",
+    "log_mean": "mean natural logarithm, lfr only",
+    "share_ge_1": "share of images with at least 1, lfr only",
+}
+MODEL = "model"
+REGIONS = ("eyes", "eyebrow", "nose", "mouth", "key", "all")
+
+FocusRow = Mapping[str, str | float | None]
+Curve = tuple[NDArray[np.float64], NDArray[np.float64]]
+
+
+def number(value: str | float | None) -> float:
+    """Read a cell; an empty or unreadable one is NaN.
+
+    >>> number("0.5"), number(2), number("")
+    (0.5, 2.0, nan)
+    """
+    try:
+        return float(value) if value is not None else math.nan
+    except ValueError:
+        return math.nan
+
+
+def curve(
+    rows: Sequence[FocusRow], column: str, metric: str, region: str = "", maps: str = MODEL
+) -> Curve:
+    """Return the epochs, ascending, and the values of one column in them.
+
+    >>> row = {"maps": "model", "metric": "lsi", "region": ""}
+    >>> rows = [row | {"epoch": "1", "mean": "0.3"}, row | {"epoch": "0", "mean": "0.2"}]
+    >>> curve(rows, "mean", "lsi")
+    (array([0., 1.]), array([0.2, 0.3]))
+    """
+    wanted = (maps, metric, region)
+    found = sorted(
+        (number(row.get("epoch")), number(row.get(column)))
+        for row in rows
+        if (row.get("maps"), row.get("metric"), row.get("region") or "") == wanted
+    )
+    epochs, values = np.array(found, np.float64).reshape(-1, 2).T
+    return epochs, values
+
+
+def null_maps(rows: Sequence[FocusRow]) -> list[str]:
+    """Return the names of the null maps in their order of appearance."""
+    return list(dict.fromkeys(str(row["maps"]) for row in rows if row.get("maps") != MODEL))
+
+
+def level(rows: Sequence[FocusRow], column: str, metric: str, region: str, maps: str) -> float:
+    """Return the median over epochs of a null map's number, NaN where there is none."""
+    values = curve(rows, column, metric, region, maps)[1]
+    known = values[np.isfinite(values)]
+    return float(np.median(known)) if len(known) else math.nan
+
+
+PANELS_IN_A_ROW = 3
+WIDEST = 32.0  # LFR beyond this factor of 1 is drawn at the border
+CAPTION = (
+    "Dots: images; boxes: middle half and median{nulls}. Triangles at a border: images beyond it. "
+    "Vertical line: LFR 1, as much heat inside the region as outside. Zero maps have no LFR; the "
+    "label says how many there are."
+)
+
+
+@styled
+def focus_distribution(
+    lfr: Mapping[str, NDArray[np.floating[Any]]],
+    nulls: Sequence[str] = (),
+    regions: Sequence[str] = REGIONS,
+    title: str = "",
+    seed: int = 0,
+) -> Figure:
+    r"""Draw the LFR of every image on a logarithmic axis, a panel a region, a row a kind of map.
+
+    Args:
+        lfr: name → (N, R), NaN where the map is zero everywhere; N may differ. Rows in this order.
+        nulls: the names that are null maps; they are drawn in grey.
+        regions: the R names.
+        title: data set and its fingerprint.
+        seed: of the dots' scatter across their row.
+
+    Returns:
+        A figure as wide as two columns.
+
+    Raises:
+        UserError: no maps, or an array without one column a region.
+
+    >>> figure = focus_distribution({"vit": np.array([[2.0], [np.nan]])}, regions=["key"])
+    >>> [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    ['vit\n1/2 zero maps']
+    """
+    for name, values in lfr.items():
+        if values.ndim != 2 or values.shape[1] != len(regions):
+            raise UserError(
+                f"expected LFR of shape (images, {len(regions)}) for '{name}' but got "
+                f"{values.shape}; give one column a region: {', '.join(regions)}"
+            )
+    if not lfr:
+        raise UserError("expected LFR of at least one kind of map but got none; add the model's")
+    columns = min(PANELS_IN_A_ROW, len(regions))
+    lines = math.ceil(len(regions) / columns)
+    caption = CAPTION.format(nulls="; grey rows: null maps" if nulls else "")
+    figure = new_figure(DOUBLE, lines * (0.5 + 0.33 * len(lfr)), title, caption)
+    panels = figure.subplots(lines, columns, sharex=True, sharey=True, squeeze=False)
+    low, high = _limits(lfr)
+    rng = np.random.default_rng(seed)
+    for axes, region, column in zip(panels.flat, regions, range(len(regions)), strict=False):
+        axes.axvline(1, color=BLACK, linewidth=0.6, zorder=1)
+        for row, (name, values) in enumerate(lfr.items()):
+            colour = GREY if name in nulls else REGION_COLOURS.get(region, BLACK)
+            _row(axes, values[:, column], row, colour, low, high, rng)
+        axes.set_title(region)
+        _axis(axes, low, high)
+    for axes in panels.flat[len(regions) :]:
+        axes.set_visible(False)
+    panels[0, 0].set_yticks(range(len(lfr)), [_label(name, v) for name, v in lfr.items()])
+    panels[0, 0].set_ylim(len(lfr) - 0.5, -0.5)
+    for axes in panels[-1]:
+        axes.set_xlabel("LFR")
+    return figure
+
+
+def _row(
+    axes: Axes,
+    values: NDArray[np.floating[Any]],
+    row: int,
+    colour: str,
+    low: float,
+    high: float,
+    rng: np.random.Generator,
+) -> None:
+    """Draw dots, a box, and triangles for what lies beyond the borders."""
+    values = values[~np.isnan(values)]
+    if not len(values):
+        axes.text(1, row, " only zero maps", fontsize=6.5, color=GREY, style="italic", va="center")
+        return
+    scatter = row + rng.uniform(-0.3, 0.3, len(values))
+    within = (values >= low) & (values <= high)
+    axes.scatter(
+        values[within], scatter[within], 3, colour, alpha=0.4, linewidths=0, rasterized=True
+    )
+    for beyond, border, marker in ((values < low, low, "<"), (values > high, high, ">")):
+        axes.scatter(np.full(beyond.sum(), border), scatter[beyond], 6, colour, marker=marker)
+    q25, median, q75 = np.clip(np.quantile(values, (0.25, 0.5, 0.75)), low, high)
+    axes.plot([q25, q75, q75, q25, q25], row + 0.34 * np.array([-1, -1, 1, 1, -1]), BLACK, lw=0.7)
+    axes.plot([median, median], [row - 0.34, row + 0.34], BLACK, linewidth=1.8)
+
+
+def _label(name: str, values: NDArray[np.floating[Any]]) -> str:
+    """Name a row and count its zero maps, which have no LFR of any region."""
+    zero = int(np.isnan(values).all(1).sum())
+    return f"{name.replace('_', ' ')}\n{zero}/{len(values)} zero maps"
+
+
+def _limits(lfr: Mapping[str, NDArray[np.floating[Any]]]) -> tuple[float, float]:
+    """A range around 1 that holds 98 % of the values of each row, within WIDEST."""
+    ends = [
+        np.quantile(values[np.isfinite(values)], (0.01, 0.99))
+        for values in lfr.values()
+        if np.isfinite(values).any()
+    ]
+    shown = np.clip(np.ravel([*ends, [0.5, 2.0]]), 1 / WIDEST, WIDEST)
+    return float(shown.min() / 1.1), float(shown.max() * 1.1)
+
+
+def powers_of_two(low: float, high: float, most: int = 5) -> list[float]:
+    """Choose evenly spaced powers of two within a range, 1 among them, few enough to be read.
+
+    >>> powers_of_two(0.4, 9)
+    [0.5, 1.0, 2.0, 4.0, 8.0]
+    >>> powers_of_two(0.03, 8)
+    [0.0625, 0.25, 1.0, 4.0]
+    """
+    first, last = math.ceil(math.log2(low)), math.floor(math.log2(high))
+    step = -(-(last - first + 1) // most)
+    return [2.0**power for power in range(first, last + 1) if power % step == 0]
+
+
+def _axis(axes: Axes, low: float, high: float) -> None:
+    axes.set_xscale("log", base=2)
+    axes.set_xlim(low / 1.1, high * 1.1)
+    axes.xaxis.set_major_locator(FixedLocator(powers_of_two(low, high)))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    tidy(axes)
+    axes.tick_params(axis="y", length=0)
+
+
+# --- Where a model looks, epoch by epoch, against maps that know nothing of the face
+
+
+DASHES: tuple[Any, ...] = (
+    "-",
+    (0, (4, 2)),
+    (0, (1, 1.5)),
+    (0, (4, 1.5, 1, 1.5)),
+    (0, (8, 2)),
+)  # of null maps
+WIDEST_CURVES = 64.0  # LFR beyond this factor is not shown: one cold background makes it 1e8
+
+
+@styled
+def focus_curves(rows: Sequence[FocusRow], title: str = "") -> Figure:
+    """Draw LFR of each region, the share of at least 1, LSI and background share over epochs.
+
+    Args:
+        rows: of focus.csv, columns as in `focus_rows.COLUMNS`, numbers or text.
+        title: model, data set and its fingerprint.
+
+    Returns:
+        A figure as wide as two columns with nine panels: one a region (median and middle half of
+        the images, logarithmic), then share, LSI and background. Null maps are grey lines.
+
+    >>> row = {"epoch": 0, "maps": "model", "metric": "lfr", "region": "key", "median": 1.2}
+    >>> [axes.get_title() for axes in focus_curves([row]).axes][-3:]
+    ['share of images with LFR ≥ 1', 'LSI', 'background share']
+    """
+    nulls = null_maps(rows)
+    entries = _entries(nulls)
+    figure = new_figure(DOUBLE, 5.0, title, _caption(rows), legend_rows=math.ceil(len(entries) / 5))
+    panels = figure.subplots(3, 3, sharex=True)
+    for axes, region in zip(panels.flat, REGIONS, strict=False):
+        _lfr_panel(axes, rows, region, nulls)
+    low, high = _curve_limits(rows)
+    for axes in panels[:2].flat:
+        axes.set_yscale("log", base=2)
+        axes.set_ylim(low, high)
+        axes.yaxis.set_major_locator(LogLocator(base=2, numticks=8))
+        axes.yaxis.set_minor_locator(NullLocator())
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    for axes in panels[:2, 0]:
+        axes.set_ylabel("LFR")
+    _share_panel(panels[2, 0], rows)
+    for axes, metric, name in zip(
+        panels[2, 1:], ("lsi", "background"), ("LSI", "background share"), strict=True
+    ):
+        _band(axes, rows, metric, "", BLUE)
+        _null_lines(axes, rows, metric, "", nulls)
+        axes.set_title(name)
+        axes.set_ylim(bottom=0)
+    for axes in panels.flat:
+        tidy(axes)
+        axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+        if not axes.lines:
+            note(axes, "no numbers")
+    for axes in panels[2]:
+        axes.set_xlabel("epoch (from 0)")
+    legend(figure, entries, ncols=5)
+    return figure
+
+
+def _lfr_panel(axes: Axes, rows: Sequence[FocusRow], region: str, nulls: list[str]) -> None:
+    _band(axes, rows, "lfr", region, REGION_COLOURS[region])
+    _null_lines(axes, rows, "lfr", region, nulls)
+    axes.set_title(region)
+
+
+def _band(axes: Axes, rows: Sequence[FocusRow], metric: str, region: str, colour: str) -> None:
+    """Draw the median, and the middle half as a band."""
+    epochs, median = curve(rows, "median", metric, region)
+    low, high = (curve(rows, name, metric, region)[1] for name in ("q25", "q75"))
+    if np.isfinite(median).any():
+        axes.fill_between(epochs, low, high, color=colour, alpha=0.25, linewidth=0)
+        axes.plot(epochs, median, color=colour, marker="o", markersize=2)
+
+
+def _null_lines(
+    axes: Axes, rows: Sequence[FocusRow], metric: str, region: str, nulls: list[str]
+) -> None:
+    for maps, dashes in zip(nulls, DASHES * len(nulls), strict=False):
+        height = level(rows, "median", metric, region, maps)
+        if np.isfinite(height):
+            axes.axhline(height, color=GREY, linewidth=0.9, linestyle=dashes, zorder=1)
+
+
+def _share_panel(axes: Axes, rows: Sequence[FocusRow]) -> None:
+    """Draw the shares of all regions, and that of zero maps, which the shares leave out."""
+    for region in REGIONS:
+        epochs, share = curve(rows, "share_ge_1", "lfr", region)
+        if np.isfinite(share).any():
+            axes.plot(epochs, share, color=REGION_COLOURS[region], marker="o", markersize=2)
+    epochs, zero = curve(rows, "zero_maps", "lfr", "key")
+    part = zero / curve(rows, "n", "lfr", "key")[1]
+    if np.isfinite(part).any():
+        axes.plot(epochs, part, color=BLACK, linestyle=":", marker="x", markersize=3)
+    axes.set_ylim(-0.03, 1.03)
+    axes.set_title("share of images with LFR ≥ 1")
+
+
+def _curve_limits(rows: Sequence[FocusRow]) -> tuple[float, float]:
+    """A range of LFR that holds all bands and null lines, 1 in any case, within WIDEST."""
+    values = [1.0]
+    for region in REGIONS:
+        for column in ("q25", "median", "q75"):
+            values += curve(rows, column, "lfr", region)[1].tolist()
+        values += [level(rows, "median", "lfr", region, maps) for maps in null_maps(rows)]
+    finite = [value for value in values if np.isfinite(value)]
+    shown = np.clip(finite, 1 / WIDEST_CURVES, WIDEST_CURVES)
+    return float(min(shown.min(), 0.8) / 1.15), float(max(shown.max(), 1.25) * 1.15)
+
+
+def _entries(nulls: list[str]) -> dict[str, Artist]:
+    entries: dict[str, Artist] = {
+        region: Line2D([], [], color=REGION_COLOURS[region], marker="o", markersize=2)
+        for region in REGIONS
+    }
+    entries["zero maps"] = Line2D([], [], color=BLACK, linestyle=":", marker="x", markersize=3)
+    for maps, dashes in zip(nulls, DASHES * len(nulls), strict=False):
+        entries[f"null: {maps.replace('_', ' ')}"] = Line2D([], [], color=GREY, linestyle=dashes)
+    return entries
+
+
+def _caption(rows: Sequence[FocusRow]) -> str:
+    counts = curve(rows, "n", "lfr", "key")[1]
+    images = f"{counts[-1]:.0f} images. " if len(counts) and np.isfinite(counts[-1]) else ""
+    return (
+        f"{images}Lines: median; bands: middle half of the images. Zero maps are counted (dotted) "
+        "and left out of all other numbers. Grey: what maps score that know nothing of the face."
+    )

@@ -1,0 +1,97 @@
+"""A report as Markdown, with its figures and tables beside it as files."""
+
+from collections.abc import Iterator
+
+from fer_lightning.report.content import (
+    Cell,
+    Item,
+    Picture,
+    Points,
+    Report,
+    Scatter,
+    Section,
+    Table,
+    Text,
+)
+
+MOST_ROWS = 60  # of a table in the text; its CSV file has all
+KINDS = {"note": "> **Note**: ", "verdict": "- ", "plain": ""}
+
+
+def markdown(report: Report) -> str:
+    r"""Write a report whose figures lie in ``figures/`` and whose tables in ``tables/``.
+
+    >>> table = Table("t", "Numbers.", ("a", "b"), ((1, 0.5), (None, "x|y")))
+    >>> page = markdown(Report("Title", "sub", (Section("s", "Part", (table,)),)))
+    >>> print(page.split("**Numbers.**")[1].split("([")[0].strip())
+    | a | b |
+    |---|---|
+    | 1 | 0.5 |
+    | - | x\|y |
+    """
+    lines = [f"# {report.title}", "", report.subtitle, ""]
+    for section in report.sections:
+        lines += [f"## {section.title}", "", *_section(section)]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _section(section: Section) -> Iterator[str]:
+    for item in section.items:
+        yield from _item(item)
+        yield ""
+
+
+def _item(item: Item) -> Iterator[str]:
+    match item:
+        case Text():
+            yield KINDS.get(item.kind, "") + _line(item.text)
+        case Table():
+            yield from _table(item)
+        case Picture():
+            yield f"![{_line(item.alt)}](figures/{item.id}.png)"
+            yield ""
+            yield f"*{_line(item.caption)}* ([PDF](figures/{item.id}.pdf))"
+        case Scatter():
+            yield f"*{_line(item.caption)}*"
+            for points in item.models:
+                yield ""
+                yield f"![{_words(points)}](figures/{figure_id(item, points)}.png)"
+
+
+def _words(points: Points) -> str:
+    right = float((points.label == points.predicted).mean()) if len(points.label) else 0.0
+    return f"t-SNE of {points.name}: {len(points.row)} images, {100 * right:.0f} % recognised"
+
+
+def figure_id(scatter: Scatter, points: Points) -> str:
+    """Name the file of one model's t-SNE."""
+    return f"{scatter.id}_{points.name}"
+
+
+def _table(table: Table) -> Iterator[str]:
+    yield f"**{_line(table.caption)}**"
+    yield ""
+    yield f"| {' | '.join(_cell(name) for name in table.columns)} |"
+    yield f"|{'---|' * len(table.columns)}"
+    for row in table.rows[:MOST_ROWS]:
+        yield f"| {' | '.join(_cell(cell) for cell in row)} |"
+    yield ""
+    rest = len(table.rows) - MOST_ROWS
+    more = f"{rest:,} more rows in " if rest > 0 else ""
+    yield f"({more}[tables/{table.id}.csv](tables/{table.id}.csv))"
+    for line in table.notes:
+        yield ""
+        yield _line(line)
+
+
+def _cell(cell: Cell) -> str:
+    if cell is None:
+        return "-"
+    return _line(f"{cell:,}" if type(cell) is int and cell > 9999 else str(cell)).replace(
+        "|", "\\|"
+    )
+
+
+def _line(text: str) -> str:
+    """Keep a text on one line, and its angle brackets from becoming tags."""
+    return " ".join(text.split()).replace("<", "&lt;")

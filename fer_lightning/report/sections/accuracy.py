@@ -1,0 +1,159 @@
+"""Accuracy against the share of training data, with the paper's leads and gains beside ours."""
+
+import math
+
+import numpy as np
+
+from fer_lightning.hypotheses import paper
+from fer_lightning.hypotheses.evidence import by_key, cells_of
+from fer_lightning.hypotheses.paper_table import gaps_and_gains
+from fer_lightning.plots.curves import Level, accuracy_by_fraction
+from fer_lightning.report.content import Item, Picture, Section, Table, Text
+from fer_lightning.report.parts import about, number, pair_of, percent
+from fer_lightning.runs.collection import Collection
+from fer_lightning.statistics import bootstrap
+
+PAPERS = ("cnn", "vit")  # the models that the paper compares
+LEVEL = 0.95
+RESAMPLES = 2_000  # for a picture's 95 % intervals; verdicts use more
+ROUNDED = {"estimate": 2, "ours": 2, "low": 2, "high": 2, "apart": 2, "paper": 2}
+
+
+def accuracy(collection: Collection) -> Section:
+    """Draw and list accuracies, leads and gains."""
+    levels = {model: _levels(collection, model) for model in collection.models}
+    several = len(collection.seeds) > 1
+    covers = (
+        "test images and training seeds" if several else "test images only, as there is one seed"
+    )
+    pair = pair_of(collection)
+    compared = [] if pair is None else _compared(collection, pair)
+    items: list[Item] = []
+    if len(collection.runs) > 1:
+        items.append(_picture(collection, levels, compared, pair, covers))
+    items.append(_table(collection, levels, covers))
+    if compared:
+        items += _beside_paper(compared, pair == PAPERS)
+    return Section("accuracy", "Accuracy against training data", tuple(items))
+
+
+def _picture(
+    collection: Collection,
+    levels: dict[str, list[Level]],
+    compared: list[dict[str, float | int | str]],
+    pair: tuple[str, str] | None,
+    covers: str,
+) -> Picture:
+    lead = [level for level in map(_lead_level, compared) if level is not None]
+    sides = " (95 % left, 99.5 % right)" if lead else " (95 %)"
+    figure = accuracy_by_fraction(
+        levels,
+        lead,
+        paper.GAPS if pair == PAPERS else None,
+        pair or ("", ""),
+        f"Accuracy by share of training data: {about(collection)}",
+        f"Bars: intervals over {covers}{sides}. Small dots: single seeds.",
+    )
+    caption = "Test accuracy against the share of training images."
+    return Picture("accuracy_by_fraction", caption, _words(levels), figure)
+
+
+def _levels(collection: Collection, model: str) -> list[Level]:
+    found = []
+    for fraction in collection.fractions:
+        if collection.select(model, fraction):
+            right = collection.correct(model, fraction).right
+            made = bootstrap(right.astype(np.float64), LEVEL, RESAMPLES)
+            best = made.seeds or made.images
+            each = tuple(float(share) for share in right.mean(1))
+            found.append(Level(fraction, best.estimate, best.low, best.high, each))
+    return found
+
+
+def _words(levels: dict[str, list[Level]]) -> str:
+    return "; ".join(
+        f"{model}: " + ", ".join(f"{lv.mean:.3f} at {percent(lv.fraction)}" for lv in several)
+        for model, several in levels.items()
+    )
+
+
+def _table(collection: Collection, levels: dict[str, list[Level]], covers: str) -> Table:
+    rows = []
+    for model, several in levels.items():
+        for level in several:
+            runs = collection.select(model, level.fraction)
+            f1 = [run.summary["test"].get("macro_f1") for run in runs]
+            known = [value for value in f1 if isinstance(value, float)]
+            spread = float(np.std(level.seeds, ddof=1)) if len(level.seeds) > 1 else math.nan
+            rows.append(
+                (
+                    model,
+                    percent(level.fraction),
+                    len(level.seeds),
+                    number(level.mean),
+                    number(spread),
+                    number(level.low),
+                    number(level.high),
+                    ", ".join(
+                        f"{run.seed}: {value:.4f}"
+                        for run, value in zip(runs, level.seeds, strict=True)
+                    ),
+                    number(float(np.mean(known))) if known else None,
+                )
+            )
+    one = "An SD needs two seeds." if any(row[4] is None for row in rows) else ""
+    return Table(
+        "accuracy",
+        "Test accuracy of every model and fraction, seed by seed.",
+        (
+            "model",
+            "training data",
+            "seeds",
+            "accuracy",
+            "SD over seeds",
+            "low",
+            "high",
+            "each seed",
+            "macro-F1",
+        ),
+        tuple(rows),
+        (f"Low to high: 95 % interval over {covers}. {one}".strip(),),
+    )
+
+
+def _compared(collection: Collection, pair: tuple[str, str]) -> list[dict[str, float | int | str]]:
+    cells = by_key(cells_of(collection.runs))
+    return gaps_and_gains(cells, *pair, collection.fractions, collection.seeds)
+
+
+def _lead_level(row: dict[str, float | int | str]) -> Level | None:
+    """Turn a row on the lead at a fraction into a level; None for other rows and gaps."""
+    name = str(row["quantity"])
+    if not name.startswith("lead") or not math.isfinite(float(row["ours"])):
+        return None
+    fraction = float(name.rsplit(" at ", 1)[1].removesuffix(" %")) / 100
+    return Level(fraction, float(row["ours"]), float(row["low"]), float(row["high"]))
+
+
+def _beside_paper(compared: list[dict[str, float | int | str]], ours: bool) -> list[Item]:
+    columns = ("quantity", "ours", "low", "high", "paper", "apart", "seeds", "n")
+    rows = tuple(
+        (str(row["quantity"]), *(number(row[name], ROUNDED.get(name, 0)) for name in columns[1:]))
+        for row in compared
+    )
+    told = () if ours else ("The paper compared a CNN with a ViT, which these models are not.",)
+    table = Table(
+        "gaps_and_gains",
+        "Leads and gains in points (percent of the test images), ours beside the paper's.",
+        ("quantity", "ours", "low", "high", "paper", "ours minus paper", "seeds", "test images"),
+        rows,
+        (f"Paper: {paper.SOURCE}. It prints no absolute accuracy.", *told),
+    )
+    gap = [row for row in compared if math.isfinite(float(row["apart"]))]
+    if not gap or not ours:
+        return [table]
+    words = "; ".join(
+        f"{row['quantity']}: {float(row['ours']):+.1f} points, paper {float(row['paper']):+.1f}"
+        for row in gap
+    )
+    return [Text(f"Beside the paper: {words}."), table]

@@ -1,0 +1,79 @@
+"""Which class is taken for which, and how often each is recognised."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fer_lightning.plots.confusion import confusion_figure
+from fer_lightning.report.content import Item, Picture, Section, Table
+from fer_lightning.report.parts import about, number, percent, shown_fraction
+from fer_lightning.runs.collection import Collection
+from fer_lightning.runs.run import Run
+
+
+def confusion(collection: Collection) -> Section:
+    """Draw a matrix a model, all seeds of the shown fraction together."""
+    fraction = shown_fraction(collection)
+    items: list[Item] = []
+    for model in collection.models:
+        runs = collection.select(model, fraction)
+        if not runs:
+            continue
+        classes = runs[0].classes
+        counts = sum((counted(run) for run in runs), np.zeros((len(classes),) * 2, np.int64))
+        seeds = ", ".join(str(run.seed) for run in runs)
+        items.append(
+            Picture(
+                f"confusion_{model}",
+                f"{model} at {percent(fraction)} of the training data, seeds {seeds} together.",
+                _words(counts, classes),
+                confusion_figure(
+                    counts,
+                    classes,
+                    f"{model} at {percent(fraction)}, test images of {about(collection)}",
+                ),
+            )
+        )
+    items.append(_recall(collection))
+    return Section("confusion", "Confusion", tuple(items))
+
+
+def counted(run: Run) -> NDArray[np.int64]:
+    """Count answers, (K, K): a row a true class, a column an answer."""
+    K = max(len(run.classes), run.predictions.logits.shape[1])
+    flat = run.predictions.label * K + run.predictions.predicted
+    return np.bincount(flat, minlength=K * K).reshape(K, K)
+
+
+def _words(counts: NDArray[np.int64], classes: list[str]) -> str:
+    totals = np.maximum(counts.sum(1), 1)
+    recall = ", ".join(
+        f"{name} {share:.2f}"
+        for name, share in zip(classes, counts.diagonal() / totals, strict=True)
+    )
+    off = counts - np.diag(counts.diagonal())
+    row, column = np.unravel_index(off.argmax(), off.shape)
+    worst = f"; most often {classes[row]} is taken for {classes[column]}" if off.any() else ""
+    return f"Recall: {recall}{worst}"
+
+
+def _recall(collection: Collection) -> Table:
+    classes = collection.runs[0].classes
+    rows = []
+    for model in collection.models:
+        for fraction in collection.fractions:
+            runs = collection.select(model, fraction)
+            if runs:
+                counts = np.sum([counted(run) for run in runs], axis=0)
+                totals = counts.sum(1)
+                with np.errstate(invalid="ignore"):
+                    recall = counts.diagonal() / np.where(totals > 0, totals, np.nan)
+                top = counts.sum(0).max() / counts.sum()
+                values = (number(float(value), 3) for value in recall)
+                rows.append((model, percent(fraction), *values, number(float(top), 3)))
+    return Table(
+        "recall",
+        "Recall of each class, seeds together.",
+        ("model", "training data", *classes, "share of the most frequent answer"),
+        tuple(rows),
+        ("A model whose most frequent answer takes all images has not begun to learn.",),
+    )

@@ -1,0 +1,141 @@
+"""The cost table."""
+
+import math
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fer_lightning.report.content import Item, Section, Table, Text
+from fer_lightning.report.parts import number, percent
+from fer_lightning.runs.collection import Collection
+from fer_lightning.runs.run import Run
+
+# --- What each model costs: size, arithmetic, time and memory, from the summaries of its runs
+
+
+class Cost(NamedTuple):
+    """Means over the seeds of one model and fraction; NaN where no run has the number."""
+
+    model: str
+    fraction: float
+    seeds: int
+    parameters: float
+    mflops: float  # of one image, two operations per multiply-add
+    latency_ms_1: float  # median seconds of a pass, one image
+    latency_ms_64: float  # of 64 images
+    memory_mb: float
+    train_minutes: float
+    epochs: float
+    ece: float
+    ece_floor: float
+    hardware: str  # where training and latency were measured
+
+
+def costs(collection: Collection) -> list[Cost]:
+    """Average the costs of every model and fraction.
+
+    >>> costs(Collection(runs=()))
+    []
+    """
+    return [
+        _cost(model, fraction, runs)
+        for model in collection.models
+        for fraction in collection.fractions
+        if (runs := collection.select(model, fraction))
+    ]
+
+
+def _cost(model: str, fraction: float, runs: tuple[Run, ...]) -> Cost:
+    def mean(*names: str) -> float:
+        return _mean(_at(run, *names) for run in runs)
+
+    where = sorted({str(run.summary.get("hardware", "not recorded")) for run in runs})
+    return Cost(
+        model,
+        fraction,
+        len(runs),
+        mean("parameters"),
+        2 * mean("multiply_adds") / 1e6,
+        mean("cost", "latency_ms_1"),
+        mean("cost", "latency_ms_64"),
+        mean("cost", "peak_memory_bytes") / 2**20,
+        mean("seconds") / 60,
+        mean("epochs"),
+        mean("test", "ece"),
+        mean("test", "ece_floor"),
+        "; ".join(where),
+    )
+
+
+def _at(run: Run, *names: str) -> Any:
+    value: Any = run.summary
+    for name in names:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
+
+
+def _mean(values: Iterable[Any]) -> float:
+    known = [float(v) for v in values if isinstance(v, int | float) and np.isfinite(v)]
+    return float(np.mean(known)) if known else float("nan")
+
+
+def cost(collection: Collection) -> Section:
+    """Lay out what every model costs."""
+    found = costs(collection)
+    items: list[Item] = [_table(found)]
+    if any(math.isnan(one.latency_ms_1) for one in found):
+        items.append(
+            Text("Gaps: runs of an earlier version did not measure latency and memory.", "note")
+        )
+    if len({one.hardware for one in found}) > 1:
+        items.append(
+            Text("**Runs on different hardware**: compare times within one kind only.", "note")
+        )
+    return Section("cost", "Cost", tuple(items))
+
+
+def _table(found: list[Cost]) -> Table:
+    rows = tuple(
+        (
+            one.model,
+            percent(one.fraction),
+            number(int(one.parameters) if math.isfinite(one.parameters) else None),
+            number(one.mflops, 1),
+            number(one.latency_ms_1, 2),
+            number(one.latency_ms_64, 1),
+            number(one.memory_mb, 0),
+            number(one.train_minutes, 1),
+            number(one.epochs, 1),
+            number(one.ece, 3),
+            number(one.ece_floor, 3),
+            one.hardware,
+        )
+        for one in found
+    )
+    return Table(
+        "cost",
+        "Parameters, arithmetic, latency, memory, training time and calibration.",
+        (
+            "model",
+            "training data",
+            "parameters",
+            "MFLOPs an image",
+            "latency, ms, batch 1",
+            "latency, ms, batch 64",
+            "peak memory, MB",
+            "training, minutes",
+            "epochs",
+            "ECE",
+            "ECE floor",
+            "hardware",
+        ),
+        rows,
+        (
+            "Means over seeds. FLOPs count two per multiply-add. Latency is the median of repeated "
+            "forward passes after the test, on the hardware that trained. Memory is what tensors "
+            "took at most on a GPU; on a CPU it is the largest size of the whole training process, "
+            "data set and libraries included. The machines may have done "
+            "other work meanwhile.",
+        ),
+    )

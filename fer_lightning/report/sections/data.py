@@ -1,0 +1,123 @@
+"""What the models were trained and tested on, and whether the test was seen in training."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from fer_lightning.report.content import Item, Section, Table, Text
+from fer_lightning.report.parts import about, number, percent
+from fer_lightning.runs.collection import Collection
+from fer_lightning.runs.run import Run
+
+COUNTS = {
+    "moved": "images moved to keep copies on one side",
+    "dropped": "images left out as copies or for conflicting labels",
+    "val_with_twin_in_train": "validation images with an identical twin in train",
+    "test_with_twin_in_train": "test images with an identical twin in train",
+}
+
+
+def data(collection: Collection) -> Section:
+    """Audit the data and the split."""
+    first = collection.runs[0]
+    protocols = sorted(
+        {str(_split(run).get("protocol", "not recorded")) for run in collection.runs}
+    )
+    items: list[Item] = [
+        Text(
+            f"Data: {about(collection)}, {len(first.classes)} classes: {', '.join(first.classes)}. "
+            f"Split: {', '.join(protocols)}."
+        ),
+        *_leaks(collection),
+        *_notes(collection),
+        _parts(collection),
+        _classes(first),
+    ]
+    return Section("data", "Data and leakage", tuple(items))
+
+
+def _split(run: Run) -> Mapping[str, Any]:
+    found = run.summary.get("split")
+    return found if isinstance(found, Mapping) else {}
+
+
+def _counts(run: Run) -> Mapping[str, Any]:
+    found = _split(run).get("counts")
+    return found if isinstance(found, Mapping) else {}
+
+
+def _leaks(collection: Collection) -> list[Text]:
+    """Say whether test images have a twin in train: the worst run counts."""
+    name = "test_with_twin_in_train"
+    known = [(int(_counts(run)[name]), run) for run in collection.runs if name in _counts(run)]
+    if not known:
+        return [Text("How many test images have a twin in train was not recorded.", "note")]
+    worst, run = max(known, key=lambda pair: pair[0])
+    images = _images(run).get("test")
+    if not worst:
+        return [Text("No test image has an identical twin among the training images.")]
+    share = f", {100 * worst / images:.1f} %," if isinstance(images, int) and images else ""
+    return [
+        Text(
+            f"**The test leaks**: {worst} test images{share} have an identical twin among the "
+            f"training images of {run.name}; accuracies are too high by up to that share."
+            f"{_accuracy_there(run)}",
+            "note",
+        )
+    ]
+
+
+def _accuracy_there(run: Run) -> str:
+    found = run.summary.get("leaking")
+    if not isinstance(found, Mapping):
+        return ""
+    there, elsewhere = (number(found.get(name), 3) for name in ("acc", "acc_others"))
+    return f" Accuracy there {there}, elsewhere {elsewhere}."
+
+
+def _notes(collection: Collection) -> list[Text]:
+    told: dict[str, None] = {}
+    for run in collection.runs:
+        notes = run.summary.get("notes")
+        if isinstance(notes, Mapping):
+            told |= dict.fromkeys(f"{key}: {value}" for key, value in notes.items())
+        told |= dict.fromkeys(str(line) for line in _split(run).get("notes") or [])
+    return [Text(f"Note on the data: {line}") for line in list(told)[:20]]
+
+
+def _images(run: Run) -> Mapping[str, Any]:
+    found = run.summary.get("images")
+    return found if isinstance(found, Mapping) else {}
+
+
+def _parts(collection: Collection) -> Table:
+    """Images of each part; runs of one fraction that differ get a row each."""
+    rows: dict[tuple[Any, ...], None] = {}
+    for run in sorted(collection.runs, key=lambda run: run.fraction):
+        images, counts = _images(run), _counts(run)
+        parts = (number(images.get(part)) for part in ("train", "val", "test"))
+        rows[(percent(run.fraction), *parts, *(number(counts.get(name)) for name in COUNTS))] = None
+    return Table(
+        "split",
+        "Images in each part; validation and test never shrink with the fraction.",
+        ("training data", "train", "validation", "test", *COUNTS.values()),
+        tuple(rows),
+    )
+
+
+def _classes(run: Run) -> Table:
+    """Images of each class among the test images: the largest is what guessing reaches."""
+    labels = np.bincount(run.predictions.label, minlength=len(run.classes))
+    total = int(labels.sum())
+    rows = tuple(
+        (name, int(count), number(count / total))
+        for name, count in zip(run.classes, labels.tolist(), strict=False)
+    )
+    return Table(
+        "classes",
+        f"Classes of the {total:,} test images.",
+        ("class", "test images", "share"),
+        rows,
+        (f"Always answering the largest class reaches an accuracy of {labels.max() / total:.3f}.",),
+    )

@@ -1,0 +1,79 @@
+"""The same faces under the maps of every model."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fer_lightning.plots.same_faces import Looked, same_faces
+from fer_lightning.report.content import Picture, Section, Text
+from fer_lightning.report.parts import about, examples, lacking, percent, shown_fraction
+from fer_lightning.runs.arrays import Embedding, Maps, places, read_embedding, read_maps
+from fer_lightning.runs.collection import Collection
+from fer_lightning.runs.run import Run
+
+PER_CLASS = 2
+
+
+def gallery(collection: Collection, faces: bool = True) -> Section:
+    """Show faces of each class with every model's Grad-CAM; say why where it cannot be shown."""
+    if not faces:
+        return _without("Faces were left out of this report on request.")
+    runs = examples(collection)
+    maps = {model: found for model, run in runs.items() if (found := read_maps(run)) is not None}
+    without = lacking([run for m, run in runs.items() if m not in maps], "maps.npz", "")
+    if not maps:
+        return Section("gallery", "Grad-CAM of the same faces", tuple(without))
+    kept = next((e for m in maps if (e := read_embedding(runs[m])) and e.faces is not None), None)
+    if kept is None or kept.faces is None:
+        return _without("These runs kept no faces, so their maps are shown without any.")
+    rows = chosen(maps, runs, kept)
+    if not len(rows):
+        return _without("No image has both a face and a map of every model.")
+    at = places(rows, kept.row)
+    fraction = percent(shown_fraction(collection))
+    looked = {model: _looked(runs[model], maps[model], rows) for model in maps}
+    first = next(iter(runs.values()))
+    figure = same_faces(
+        kept.faces[at],
+        kept.label[at],
+        looked,
+        first.classes,
+        f"Grad-CAM at {fraction} of the training data: {about(collection)}",
+    )
+    right = ", ".join(
+        f"{model} answers {int((one.predicted == kept.label[at]).sum())} right, "
+        f"{int((one.heat.max((1, 2)) <= 0).sum())} maps without heat"
+        for model, one in looked.items()
+    )
+    picture = Picture(
+        "gallery",
+        "The same test images under the Grad-CAM of each model.",
+        f"{len(rows)} faces: {right}",
+        figure,
+        faces=True,
+    )
+    return Section("gallery", "Grad-CAM of the same faces", (*without, picture))
+
+
+def _without(why: str) -> Section:
+    return Section("gallery", "Grad-CAM of the same faces", (Text(why, "note"),))
+
+
+def chosen(maps: dict[str, Maps], runs: dict[str, Run], kept: Embedding) -> NDArray[np.int64]:
+    """Take the first images of each class that have a face and a map of every model."""
+    common = set(kept.row.tolist())
+    for model, found in maps.items():
+        common &= set(found.row.tolist()) & set(runs[model].predictions.row.tolist())
+    rows = np.array(sorted(common), np.int64)
+    labels = kept.label[places(rows, kept.row)]
+    return np.concatenate(
+        [rows[labels == label][:PER_CLASS] for label in np.unique(labels)] or [rows]
+    )
+
+
+def _looked(run: Run, maps: Maps, rows: NDArray[np.int64]) -> Looked:
+    at = places(rows, run.predictions.row)
+    return Looked(
+        maps.heat[places(rows, maps.row)],
+        run.predictions.predicted[at],
+        run.predictions.probabilities.max(1)[at],
+    )

@@ -1,0 +1,148 @@
+"""How fast models learn: curves, and the epochs they need to reach a given accuracy."""
+
+import math
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from fer_lightning.keys import ACC, EPOCH, key
+from fer_lightning.plots.curves import Line, Panel, model_curves, training_curves
+from fer_lightning.report.content import Item, Picture, Section, Table
+from fer_lightning.report.parts import about, lacking, percent
+from fer_lightning.runs.collection import Collection
+from fer_lightning.runs.run import Run
+
+VAL_ACC = key("val", ACC)
+STEP = 0.1  # between the accuracies to reach
+MOST_LEVELS = 6
+
+
+def learning(collection: Collection) -> Section:
+    """Draw validation accuracy over epochs, and count epochs."""
+    curves = {run.name: curve for run in collection.runs if (curve := curve_of(run)) is not None}
+    without = [run for run in collection.runs if run.name not in curves]
+    items: list[Item] = [*lacking(without, "metrics.csv with validation accuracies", "")]
+    if curves:
+        items += [_picture(collection, curves), _epochs(collection, curves)]
+    return Section("learning", "Learning curves", tuple(items))
+
+
+def curve_of(run: Run) -> Line | None:
+    """Return the epochs and validation accuracies of a run; None where it logged none."""
+    table = run.metrics
+    if EPOCH not in table or VAL_ACC not in table:
+        return None
+    known = table[[EPOCH, VAL_ACC]].apply(pd.to_numeric, errors="coerce").dropna()
+    if known.empty:
+        return None
+    return known[EPOCH].to_numpy(np.float64), known[VAL_ACC].to_numpy(np.float64)
+
+
+def _picture(collection: Collection, curves: dict[str, Line]) -> Picture:
+    majority = largest_class(collection.runs[0])
+    if len(collection.runs) == 1:
+        return _single(collection.runs[0], about(collection), majority)
+    panels = [
+        Panel(
+            f"{percent(fraction)} of the training images",
+            {
+                model: [
+                    curves[run.name]
+                    for run in collection.select(model, fraction)
+                    if run.name in curves
+                ]
+                for model in collection.models
+            },
+            {"largest class alone": majority},
+        )
+        for fraction in collection.fractions
+    ]
+    best = "; ".join(f"{name}: {values.max():.3f}" for name, (_, values) in curves.items())
+    return Picture(
+        "learning_curves",
+        "Validation accuracy over epochs, one line a seed.",
+        f"Best validation accuracy of each run: {best}",
+        model_curves(
+            panels,
+            collection.models,
+            "validation accuracy",
+            f"Learning curves: {about(collection)}",
+            "One line a training run. A line ends where the run did, by early stopping or its last "
+            "epoch.",
+        ),
+    )
+
+
+def _single(run: Run, data: str, majority: float) -> Picture:
+    """Loss and accuracy of training and validation, of one run."""
+    rows = [{str(k): v for k, v in row.items()} for row in run.metrics.to_dict("records")]
+    figure = training_curves(rows, f"{run.name}: {data}", majority)
+    return Picture(
+        "training_curves",
+        "Loss and accuracy over epochs.",
+        figure.get_supxlabel(),
+        figure,
+    )
+
+
+def largest_class(run: Run) -> float:
+    """Return the share of the largest class among the test images."""
+    labels = np.bincount(run.predictions.label)
+    return float(labels.max() / labels.sum())
+
+
+def levels(curves: dict[str, Line], majority: float) -> list[float]:
+    """Choose round accuracies between guessing and the best that any run reached.
+
+    >>> line = (np.array([0.0]), np.array([0.52]))
+    >>> levels({"a": line}, 0.25)
+    [0.3, 0.4, 0.5]
+    """
+    best = max(values.max() for _, values in curves.values())
+    step = STEP if best - majority > 2 * STEP else STEP / 4
+    first, last = math.floor(majority / step) + 1, math.floor(best / step + 1e-9)
+    return [round(step * k, 4) for k in range(first, last + 1)][-MOST_LEVELS:]
+
+
+def epochs_to_reach(line: Line, level: float) -> int | None:
+    """Return how many epochs of training it took; None where it was never reached.
+
+    >>> epochs_to_reach((np.array([0.0, 1.0]), np.array([0.2, 0.4])), 0.3)
+    2
+    """
+    epochs, values = line
+    reached: NDArray[np.intp] = np.flatnonzero(values >= level)
+    return int(epochs[reached[0]]) + 1 if len(reached) else None
+
+
+def _epochs(collection: Collection, curves: dict[str, Line]) -> Table:
+    wanted = levels(curves, largest_class(collection.runs[0]))
+    rows = tuple(
+        (
+            run.model,
+            percent(run.fraction),
+            run.seed,
+            round(float(curves[run.name][1].max()), 4),
+            int(curves[run.name][0][curves[run.name][1].argmax()]) + 1,
+            len(curves[run.name][0]),
+            *(epochs_to_reach(curves[run.name], level) for level in wanted),
+        )
+        for run in collection.runs
+        if run.name in curves
+    )
+    return Table(
+        "epochs_to_reach",
+        "Epochs of training until a validation accuracy was first reached.",
+        (
+            "model",
+            "training data",
+            "seed",
+            "best",
+            "best after",
+            "epochs",
+            *(f"to {level:g}" for level in wanted),
+        ),
+        rows,
+        ("A gap: never reached in this run. Epochs are counted from 1 here.",),
+    )

@@ -1,0 +1,116 @@
+"""The hypotheses: judging them, and their rules, numbers and caveats in full."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+from fer_lightning.errors import UserError
+from fer_lightning.hypotheses import Asked, Verdict, judge_all, read_asked
+from fer_lightning.hypotheses.evidence import Focus, cells_of, focus_of
+from fer_lightning.report.content import Item, Section, Table, Text
+from fer_lightning.report.parts import number, pair_of
+from fer_lightning.runs.collection import Collection
+
+TITLE = "The verdicts in detail"
+COLUMNS = (
+    "comparison",
+    "unit",
+    "estimate",
+    "low",
+    "high",
+    "level",
+    "p",
+    "p_bonferroni",
+    "p_holm",
+    "d",
+    "d_paired",
+    "n",
+    "excluded",
+    "seeds",
+    "test",
+)
+
+
+def judged(collection: Collection) -> list[Verdict]:
+    """Judge what the study asks, or the paper's hypotheses for its first two models."""
+    asked = hypotheses(collection)
+    study = collection.study
+    fractions = _listed(study, "fractions", float) or list(collection.fractions)
+    seeds = _listed(study, "seeds", int) or list(collection.seeds)
+    if not asked:
+        return []
+    return judge_all(asked, cells_of(collection.runs), _looks(collection), fractions, seeds)
+
+
+def _looks(collection: Collection) -> list[Focus]:
+    """Return where runs look; a damaged file leaves its run out, and the focus section says so."""
+    found: list[Focus] = []
+    for run in collection.runs:
+        with suppress(UserError):
+            found += focus_of([run])
+    return found
+
+
+def hypotheses(collection: Collection) -> list[Asked]:
+    """Return what the study asks; without a study H1a, H1b and H2 of two models."""
+    asked = collection.study.get("hypotheses")
+    if isinstance(asked, list) and asked:
+        models = [str(name) for name in collection.study.get("models") or collection.models]
+        return read_asked(asked, models)
+    pair = pair_of(collection)
+    return [] if pair is None else [Asked(name, *pair) for name in ("H1a", "H1b", "H2")]
+
+
+def _listed(study: Mapping[str, Any], name: str, kind: type) -> list[Any]:
+    values = study.get(name)
+    return [kind(v) for v in values] if isinstance(values, list) else []
+
+
+def verdict_details(found: Sequence[Verdict]) -> Section:
+    """Lay out verdicts with their caveats, rules and numbers."""
+    if not found:
+        return Section("verdicts", TITLE, (Text("No hypothesis is judged."),))
+    items: list[Item] = []
+    items.append(
+        Table(
+            "verdicts",
+            "The hypotheses and their verdicts.",
+            ("hypothesis", "statement", "outcome", "reason", "to keep in mind"),
+            tuple(
+                (v.hypothesis, v.statement, v.outcome, v.reason, " ".join(v.caveats)) for v in found
+            ),
+        )
+    )
+    rules = dict.fromkeys((v.hypothesis, v.rule) for v in found)
+    items.append(
+        Table(
+            "rules",
+            "The rules by which verdicts are derived; nobody decides by hand.",
+            ("hypothesis", "rule"),
+            tuple(rules),
+        )
+    )
+    rows = tuple(
+        (v.hypothesis, v.statement, *(_cell(row.get(name)) for name in COLUMNS))
+        for v in found
+        for row in v.numbers
+    )
+    if rows:
+        items.append(
+            Table(
+                "verdict_numbers",
+                "The numbers behind the verdicts.",
+                ("hypothesis", "statement", *COLUMNS),
+                rows,
+                (
+                    "Points are percent of the test images. The interval from low to high has the "
+                    "given level; d is Cohen's d as the paper computes it, d_paired that of pairs. "
+                    "A p is never 0: its smallest value is set by the number of resamples.",
+                ),
+            )
+        )
+    return Section("verdicts", TITLE, tuple(items))
+
+
+def _cell(value: Any) -> str | int | float | None:
+    return value if isinstance(value, str) else number(value, 5)

@@ -1,0 +1,289 @@
+"""Gathering the run folders of a study, wherever they lie."""
+
+import importlib.util
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from fer_lightning.errors import UserError
+from fer_lightning.runs.find import Found, find_folders
+from fer_lightning.runs.folder import atomic
+from fer_lightning.runs.run import Run, cell_name, read_run
+
+# --- The row of one run in a study's tidy table, and writing such tables to files
+
+
+def run_row(run: Run) -> dict[str, Any]:
+    """Name a run's numbers; None where a summary has none.
+
+    >>> summary = {"model": "vit", "test": {"acc": 0.5}, "val": {"acc": 0.6}, "seconds": 9}
+    >>> row = run_row(Run(Path("a"), "vit", 0.3, 42, summary=summary))
+    >>> row["test_acc"], row["val_acc"], row["seconds"], row["test_ece"]
+    (0.5, 0.6, 9, None)
+    """
+    summary = run.summary
+    measured = {
+        f"{stage}_{name}": _at(summary, stage, name)
+        for name in ("acc", "macro_f1", "nll", "ece", "ece_floor")
+        for stage in ("val", "test")
+    }
+    images = {f"{part}_images": _at(summary, "images", part) for part in ("train", "val", "test")}
+    same = ("parameters", "multiply_adds", "epochs", "best_epoch", "seconds", "hardware", "data")
+    return {
+        "model": run.model,
+        "fraction": run.fraction,
+        "seed": run.seed,
+        **measured,
+        "net": summary.get("model"),
+        **{name: summary.get(name) for name in same},
+        "processes": summary.get("processes"),
+        **images,
+        "fingerprint": run.fingerprint,
+        "torch": _at(summary, "versions", "torch"),
+        "code": summary.get("code"),
+        "started": summary.get("started"),
+        "identity": run.identity,
+        "folder": run.path.name,
+    }
+
+
+def _at(summary: Mapping[str, Any], *names: str) -> Any:
+    value: Any = summary
+    for name in names:
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return value
+
+
+def save_table(table: pd.DataFrame, path: Path) -> list[Path]:
+    """Write ``<path>.csv``, and ``<path>.parquet`` where pyarrow is installed; return both."""
+    written = [path.with_name(path.name + ".csv")]
+    with atomic(written[0]) as file:
+        table.to_csv(file, index=False, lineterminator="\n")
+    if importlib.util.find_spec("pyarrow") is not None:
+        written.append(path.with_name(path.name + ".parquet"))
+        with atomic(written[1], "wb") as file:
+            table.to_parquet(file, index=False)
+    return written
+
+
+# --- All finished runs of a study: one tidy table, and long tables that are read when asked for
+
+
+class Correct(NamedTuple):
+    """Which test images the runs of one model and fraction recognise."""
+
+    seeds: tuple[int, ...]  # S
+    row: NDArray[np.int64]  # (N,) of the images in the data set, the same for every model
+    right: NDArray[np.bool_]  # (S, N)
+
+
+@dataclass(frozen=True)
+class Collection:
+    """All finished runs of a study.
+
+    Args:
+        runs: ordered as the study names its models, then by fraction and seed.
+        missing: names of cells without a complete run, such as ``swin-60pct-seed43``.
+        left_out: folders that could not be used, and why.
+        study: content of study.json: ``name``, ``hypotheses``, ``models``, ...; may be empty.
+
+    >>> Collection(runs=()).table.empty
+    True
+    """
+
+    runs: tuple[Run, ...]
+    missing: tuple[str, ...] = ()
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    study: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Models with at least one run, in order."""
+        return tuple(dict.fromkeys(run.model for run in self.runs))
+
+    @property
+    def fractions(self) -> tuple[float, ...]:
+        """Fractions with at least one run, ascending."""
+        return tuple(sorted({run.fraction for run in self.runs}))
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """Seeds with at least one run, ascending."""
+        return tuple(sorted({run.seed for run in self.runs}))
+
+    @property
+    def fingerprint(self) -> str | None:
+        """Of the one data set; None without runs."""
+        return self.runs[0].fingerprint if self.runs else None
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """One row per run; the columns are those of `fer_lightning.runs.collection.run_row`."""
+        return pd.DataFrame([run_row(run) for run in self.runs])
+
+    def select(self, model: str | None = None, fraction: float | None = None) -> tuple[Run, ...]:
+        """Return the runs of a model, of a fraction, or of both."""
+        return tuple(
+            run
+            for run in self.runs
+            if model in (None, run.model) and fraction in (None, run.fraction)
+        )
+
+    def run(self, model: str, fraction: float, seed: int) -> Run | None:
+        """Return one run, or None where it is missing."""
+        return next((r for r in self.select(model, fraction) if r.seed == seed), None)
+
+    def correct(self, model: str, fraction: float) -> Correct:
+        """Which test images are recognised, seed by seed.
+
+        Raises:
+            UserError: there is no such run, or its runs were tested on different images.
+        """
+        runs = self.select(model, fraction)
+        if not runs:
+            raise UserError(
+                f"expected a run of {model} at {100 * fraction:g} % but there is none; "
+                "go on with the study"
+            )
+        first = runs[0].predictions
+        for run in runs:
+            if not np.array_equal(run.predictions.row, first.row):
+                raise UserError(
+                    "expected the same test images in all runs but they differ between "
+                    f"{runs[0].path} and {run.path}; use one split seed and one split"
+                )
+        right = np.stack([run.predictions.correct for run in runs])
+        return Correct(tuple(run.seed for run in runs), first.row, right)
+
+    @cached_property
+    def predictions(self) -> pd.DataFrame:
+        """Long form: a row per run and test image, with ``label predicted correct confidence``."""
+        return self._long(_answers)
+
+    @cached_property
+    def metrics(self) -> pd.DataFrame:
+        """Long form: a row per run and epoch, columns as logged."""
+        return self._long(lambda run: run.metrics)
+
+    @cached_property
+    def focus(self) -> pd.DataFrame:
+        """Long form: the focus tables of all runs, with their null rows."""
+        return self._long(lambda run: run.focus)
+
+    @cached_property
+    def focus_samples(self) -> pd.DataFrame:
+        """Long form: a row per run, image and resolution; columns as in `Run.focus_samples`."""
+        return self._long(lambda run: run.focus_samples)
+
+    @cached_property
+    def focus_epochs(self) -> pd.DataFrame:
+        """Long form: focus of validation images over epochs."""
+        return self._long(lambda run: run.focus_epochs)
+
+    @cached_property
+    def occlusion(self) -> pd.DataFrame:
+        """Long form: what hiding regions does to the accuracy of each run."""
+        return self._long(lambda run: run.occlusion)
+
+    def _long(self, part: Callable[[Run], pd.DataFrame]) -> pd.DataFrame:
+        """Stack a table of every run under the columns ``model fraction seed``."""
+        tables = []
+        for run in self.runs:
+            table = part(run)
+            if len(table):
+                which = {"model": run.model, "fraction": run.fraction, "seed": run.seed}
+                rest = table.drop(columns=[name for name in which if name in table])
+                if "seed" in table:  # of a null map
+                    rest = rest.assign(map_seed=table["seed"])
+                tables.append(pd.DataFrame(which, index=rest.index).join(rest))
+        return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
+
+
+def _answers(run: Run) -> pd.DataFrame:
+    found = run.predictions
+    return pd.DataFrame(
+        {
+            "row": found.row,
+            "label": found.label,
+            "predicted": found.predicted,
+            "correct": found.correct,
+            "confidence": found.probabilities.max(1),
+        }
+    )
+
+
+__all__ = ["Collection", "Correct", "collect"]
+
+
+def collect(folders: Iterable[Path | str]) -> Collection:
+    """Gather the finished runs of a study.
+
+    Each folder may be a study's (with study.json), a run's, a slim copy of a run's, or one that
+    holds any of these, such as folders copied together from several machines. Runs that are
+    half-written or damaged are left out and named; a run that was found twice counts once.
+
+    Args:
+        folders: where to look.
+
+    Raises:
+        UserError: runs of different data sets; or two different runs for the same cell.
+    """
+    found = find_folders([Path(folder) for folder in folders])
+    runs: dict[str, Run] = {}
+    left_out = dict(found.left_out)
+    for path in found.paths:
+        try:
+            run = found.labelled(read_run(path))
+        except UserError as error:
+            left_out[str(path)] = str(error)
+            continue
+        if found.expected and run.identity not in found.expected:
+            left_out[str(path)] = "it is no cell of this study as it stands now"
+            continue
+        _check_data(run, runs)
+        twin = runs.setdefault(run.name, run)
+        if twin is not run:
+            _check_twin(twin, run)
+            left_out[str(path)] = f"it is the same run as {twin.path}"
+    ordered = sorted(runs.values(), key=lambda r: (found.rank(r.model), r.fraction, r.seed))
+    return Collection(tuple(ordered), _missing(found, runs), left_out, found.study)
+
+
+def _check_data(run: Run, runs: Mapping[str, Run]) -> None:
+    other = next(iter(runs.values()), run)
+    if run.fingerprint != other.fingerprint:
+        raise UserError(
+            f"expected runs of one data set but {other.path} is of {other.summary.get('data')} "
+            f"({other.fingerprint}) and {run.path} of {run.summary.get('data')} "
+            f"({run.fingerprint}); collect them apart"
+        )
+
+
+def _check_twin(one: Run, other: Run) -> None:
+    """Two folders for one cell must hold the same run, as copies or repetitions do."""
+    if one.identity != other.identity or not (
+        one.identity or one.summary.get("started") == other.summary.get("started")
+    ):
+        raise UserError(
+            f"expected one run for {one.name} but {one.path} and {other.path} were trained "
+            "differently; remove one of them"
+        )
+
+
+def _missing(found: Found, runs: Mapping[str, Run]) -> tuple[str, ...]:
+    """Name cells without a run: the study's, or those that complete the grid of what is there."""
+    if found.expected:
+        wanted = list(found.expected.values())
+    else:
+        axes = [
+            dict.fromkeys(getattr(run, axis) for run in runs.values())
+            for axis in ("model", "fraction", "seed")
+        ]
+        wanted = [cell_name(m, f, s) for m in axes[0] for f in axes[1] for s in axes[2]]
+    return tuple(name for name in wanted if name not in runs)

@@ -1,0 +1,152 @@
+"""Finding the run folders of a study, and what its study.json says of them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from fer_lightning.errors import UserError
+from fer_lightning.runs.files import read_json
+from fer_lightning.runs.run import CELL, Run
+
+STUDY = "study.json"  # the cells of a study and where their folders lie
+MARKS = ("summary.json", "config.yaml", CELL)  # a folder with one of these is a run's
+MOST_FOLDERS = 10_000
+
+
+@dataclass(frozen=True)
+class Found:
+    """Folders to read, and what is expected of them.
+
+    Args:
+        paths: run folders, complete or not.
+        expected: identity to name of the study's cells; empty without a study.
+        labels: folder to the cell that a study takes it for.
+        study: content of the first study.json.
+        left_out: folders that cannot be used, and why.
+    """
+
+    paths: list[Path] = field(default_factory=list)
+    expected: dict[str, str] = field(default_factory=dict)
+    labels: dict[Path, Mapping[str, Any]] = field(default_factory=dict)
+    study: Mapping[str, Any] = field(default_factory=dict)
+    left_out: dict[str, str] = field(default_factory=dict)
+
+    def labelled(self, run: Run) -> Run:
+        """Name a run as the study does."""
+        cell = self.labels.get(run.path)
+        if cell is None:
+            return run
+        return replace(run, model=cell["model"], identity=cell["identity"])
+
+    def rank(self, model: str) -> tuple[int, str]:
+        """Place of a model in the study's order; others come after, by name."""
+        known = list(self.study.get("models", []))
+        return (known.index(model) if model in known else len(known), model)
+
+
+def find_folders(roots: Sequence[Path]) -> Found:
+    """Look for run folders in and directly below the given ones.
+
+    Raises:
+        UserError: there is no such folder, or study.json is damaged.
+    """
+    found = Found()
+    paths: dict[Path, None] = {}
+    for root in roots:
+        if not root.is_dir():
+            raise UserError(f"expected a folder of runs but there is none at {root}")
+        if (root / STUDY).is_file():
+            study = _read_study(root / STUDY)
+            found = replace(found, study=found.study or study)
+            for cell in study["cells"]:
+                found.expected[cell["identity"]] = cell["name"]
+                folder = root / cell["folder"]
+                if folder.is_dir():
+                    paths[folder] = None
+                    found.labels[folder] = cell
+        paths |= dict.fromkeys(runs_below(root))
+    found.paths.extend(paths)
+    return found
+
+
+def runs_below(root: Path) -> list[Path]:
+    """Return the run folders in a folder, or the folder itself if it is one."""
+    if is_run(root):
+        return [root]
+    children = sorted(child for child in root.iterdir() if not child.name.startswith("."))
+    if len(children) > MOST_FOLDERS:
+        raise UserError(f"expected a folder of runs but {root} holds {len(children):,} entries")
+    return [child for child in children if child.is_dir() and is_run(child)]
+
+
+def is_run(folder: Path) -> bool:
+    """Whether a folder is that of a run, complete or not."""
+    return any((folder / mark).is_file() for mark in MARKS)
+
+
+def _read_study(path: Path) -> dict[str, Any]:
+    study = read_json(path)
+    cells = study.get("cells")
+    names = ("identity", "name", "model", "folder")
+    if not isinstance(cells, list) or not all(
+        isinstance(cell, dict) and all(isinstance(cell.get(name), str) for name in names)
+        for cell in cells
+    ):
+        raise UserError(f"expected the cells of a study in {path} but it is damaged; run it again")
+    return study
+
+
+# --- Finding run folders below a folder, however studies and sweeps nest them
+
+
+RUN_MARKS = ("metrics.csv", "summary.json", "config.yaml", "tensorboard")  # a run's, one is enough
+DEEPEST = 4  # folders between a run and the folder that was given
+MOST = 10_000  # run folders
+
+
+def find_runs(root: Path) -> dict[str, Path]:
+    """Return the run folders by the name they are shown under: the path from `root`.
+
+    Raises:
+        UserError: there is no such folder, or it holds far too many.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as place:
+    ...     for name in ("study/cell", "single", "empty"):
+    ...         Path(place, name).mkdir(parents=True)
+    ...     for name in ("study/cell", "single"):
+    ...         Path(place, name, "config.yaml").touch()
+    ...     sorted(find_runs(Path(place)))
+    ['single', 'study/cell']
+    """
+    if not root.is_dir():
+        found = "a file" if root.exists() else "nothing"
+        raise UserError(
+            f"expected a folder of runs but found {found} at {root}; train one with "
+            "fer-lightning fit, or name another folder"
+        )
+    if _is_run(root):
+        return {root.resolve().name: root}
+    runs = {path.relative_to(root).as_posix(): path for path in _below(root, DEEPEST)}
+    if len(runs) > MOST:
+        raise UserError(f"expected at most {MOST:,} runs but found {len(runs):,} in {root}")
+    return runs
+
+
+def _below(folder: Path, depth: int) -> list[Path]:
+    try:
+        children = sorted(child for child in folder.iterdir() if child.name[0] != ".")
+        inside = [child for child in children if child.is_dir()]
+    except OSError:  # not ours to read, or gone in the meantime
+        return []
+    runs = [child for child in inside if _is_run(child)]
+    if depth > 1:
+        for child in inside:
+            if child not in runs:
+                runs += _below(child, depth - 1)
+    return runs
+
+
+def _is_run(folder: Path) -> bool:
+    return any((folder / mark).exists() for mark in RUN_MARKS)

@@ -1,0 +1,146 @@
+"""One finished run as a study sees it: its numbers, and its larger files read when asked for."""
+
+import math
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from fer_lightning.errors import UserError
+from fer_lightning.runs.files import Answers, read_csv, read_json, read_predictions
+from fer_lightning.runs.folder import RunFolder
+
+CELL = "cell.json"  # which cell of a study a folder is: model, fraction, seed, identity
+CONTROLS = "controls"  # folder with what ``fer-lightning focus`` measured
+RENAMED = {"lsi": "lsi_key", "background": "background_share"}  # of a fit's to a focus's columns
+
+
+@dataclass(frozen=True)
+class Run:
+    """A complete run folder, or a slim copy of one.
+
+    Args:
+        path: the folder.
+        model: the study's name for the model; the network's own where there is no study.
+        fraction: share of the training images, in (0, 1].
+        seed: of training.
+        identity: hash of what decides the result; empty where no study has written it.
+        summary: content of summary.json.
+    """
+
+    path: Path
+    model: str
+    fraction: float
+    seed: int
+    identity: str = ""
+    summary: dict[str, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def name(self) -> str:
+        """The run in words: ``vit-30pct-seed42``."""
+        return cell_name(self.model, self.fraction, self.seed)
+
+    @property
+    def fingerprint(self) -> str:
+        """Of the data set."""
+        return str(self.summary.get("fingerprint"))
+
+    @property
+    def classes(self) -> list[str]:
+        """Class names in label order."""
+        return [str(name) for name in self.summary.get("classes", [])]
+
+    @cached_property
+    def predictions(self) -> Answers:
+        """Rows, labels and logits of the test images."""
+        return read_predictions(self.path / "predictions.npz")
+
+    @cached_property
+    def metrics(self) -> pd.DataFrame:
+        """One row per epoch, columns as logged (``epoch``, ``val/acc``); empty without a file."""
+        return self._csv("metrics.csv")
+
+    @cached_property
+    def focus(self) -> pd.DataFrame:
+        """The focus table with all null rows; empty where nobody looked."""
+        return self._csv(f"{CONTROLS}/focus.csv", "focus.csv")
+
+    @cached_property
+    def focus_samples(self) -> pd.DataFrame:
+        """Focus of single test images: ``row``, ``resolution``, ``lfr_<region>``, ``lsi_key``, ...
+
+        Runs of ``fer-lightning focus`` have the resolutions native and matched and what hiding
+        each region did (``excess_<region>``); those of a fit alone have native only.
+        """
+        found = self._csv(f"{CONTROLS}/focus_samples.csv", "focus_samples.csv")
+        if len(found) and "resolution" not in found:
+            found = found.rename(columns=RENAMED).assign(resolution="native")
+        return found
+
+    @cached_property
+    def focus_epochs(self) -> pd.DataFrame:
+        """Focus of the validation images over epochs; empty where nobody looked."""
+        return self._csv("focus_epochs.csv")
+
+    @cached_property
+    def occlusion(self) -> pd.DataFrame:
+        """What hiding regions does to the accuracy; empty where it was not measured."""
+        return self._csv(f"{CONTROLS}/occlusion.csv", "occlusion.csv")
+
+    @cached_property
+    def randomisation(self) -> pd.DataFrame:
+        """How maps change as layers are made random; empty where it was not measured."""
+        return self._csv(f"{CONTROLS}/randomisation.csv")
+
+    def _csv(self, *names: str) -> pd.DataFrame:
+        """Read the first file that exists."""
+        there = (self.path / name for name in names if (self.path / name).is_file())
+        first = next(there, None)
+        return pd.DataFrame() if first is None else read_csv(first)
+
+
+def cell_name(model: str, fraction: float, seed: int) -> str:
+    """Name a run for people and folders.
+
+    >>> cell_name("vit", 0.3, 42), cell_name("cnn", 1.0, 1)
+    ('vit-30pct-seed42', 'cnn-100pct-seed1')
+    """
+    return f"{model}-{100 * fraction:g}pct-seed{seed}"
+
+
+def read_run(path: Path) -> Run:
+    """Read a run's numbers from its folder.
+
+    Raises:
+        UserError: the folder is half-written, damaged, or not of a fit that was tested.
+    """
+    folder = RunFolder(path)
+    if not folder.complete:
+        raise UserError(
+            f"expected a complete run in {path} but it has no summary.json: half-written"
+        )
+    summary = read_json(folder.summary)
+    cell = read_json(path / CELL) if (path / CELL).is_file() else {}
+    if summary.get("best_epoch") is None or not isinstance(summary.get("val"), dict):
+        raise UserError(f"expected the run of a fit in {path} but it only measures another run's")
+    model, fraction, seed = (
+        cell.get(name, summary.get(name)) for name in ("model", "fraction", "seed")
+    )
+    accuracy = summary["test"].get("acc") if isinstance(summary.get("test"), dict) else None
+    if not isinstance(accuracy, float | int):
+        raise UserError(f"expected a test accuracy in {path}/summary.json but there is none")
+    if (
+        not isinstance(model, str)
+        or not isinstance(fraction, float | int)
+        or not 0 < fraction <= 1
+        or isinstance(seed, bool)
+        or not isinstance(seed, int)
+        or not math.isfinite(accuracy)
+    ):
+        raise UserError(
+            f"expected model, fraction and seed of a run in {path}/summary.json but got "
+            f"{model!r:.40}, {fraction!r:.40}, {seed!r:.40}; the file is damaged"
+        )
+    return Run(path, model, float(fraction), seed, str(cell.get("identity", "")), summary)

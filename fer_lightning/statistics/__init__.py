@@ -1,0 +1,40 @@
+"""Statistics of models that answered the same images: intervals, tests, effect sizes, families.
+
+NumPy and SciPy only, so that a report is rebuilt without loading torch. Values of several training
+seeds are (S, n) arrays whose columns are the same images for every seed.
+"""
+
+from fer_lightning.statistics.bootstrap import Interval, bootstrap, resampled_means
+from fer_lightning.statistics.comparison import Comparison, compare, compare_differences
+from fer_lightning.statistics.effect_size import cohen_d, cohen_d_of, cohen_d_paired
+from fer_lightning.statistics.family import (
+    ALPHA,
+    RESAMPLES,
+    bonferroni,
+    family_level,
+    family_resamples,
+    holm,
+)
+from fer_lightning.statistics.permutation import McNemar, mcnemar, sign_flip_test, smallest_p
+
+__all__ = [
+    "ALPHA",
+    "RESAMPLES",
+    "Comparison",
+    "Interval",
+    "McNemar",
+    "bonferroni",
+    "bootstrap",
+    "cohen_d",
+    "cohen_d_of",
+    "cohen_d_paired",
+    "compare",
+    "compare_differences",
+    "family_level",
+    "family_resamples",
+    "holm",
+    "mcnemar",
+    "resampled_means",
+    "sign_flip_test",
+    "smallest_p",
+]

@@ -1,0 +1,164 @@
+"""Percentile intervals by resampling images, and training seeds where there are several."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fer_lightning.errors import UserError
+from fer_lightning.statistics.family import RESAMPLES
+
+Floats = NDArray[np.float64]
+BLOCK = 2**21  # numbers held at once, 16 MB
+KEPT = 2**23  # numbers of a resampling that is kept for the next call, 16 MB
+MISSING = np.inf  # stands for NaN where columns are compared: NaN is not equal to itself
+
+
+@dataclass(frozen=True)
+class Interval:
+    """An estimate with its interval at a level such as 0.995."""
+
+    estimate: float
+    low: float
+    high: float
+    level: float
+
+    @property
+    def side(self) -> int:
+        """1 where the whole interval is above 0, -1 where it is below, else 0.
+
+        >>> Interval(0.1, -0.1, 0.3, 0.95).side, Interval(-0.2, -0.3, -0.1, 0.95).side
+        (0, -1)
+        """
+        return int(self.low > 0) - int(self.high < 0)
+
+
+@dataclass(frozen=True)
+class Intervals:
+    """All intervals that one set of resamples gives.
+
+    Args:
+        images: the mean over seeds; images are resampled, seeds stay as they are.
+        seeds: the same mean; seeds are resampled, then images. None for a single seed.
+        per_seed: each seed by itself, images resampled.
+    """
+
+    images: Interval
+    seeds: Interval | None
+    per_seed: tuple[Interval, ...]
+
+
+def bootstrap(
+    values: Floats, level: float = 0.95, resamples: int = RESAMPLES, seed: int = 0
+) -> Intervals:
+    """Give the mean of per-image values, such as differences of two models, its intervals.
+
+    All seeds met the same images, so a resample takes the same images for each of them: easy and
+    hard images stay so for all seeds, which independent draws would average out.
+
+    Args:
+        values: (S, n) or (n,); NaN marks an image without a value for that seed.
+        level: of the intervals.
+        resamples: their number.
+        seed: of the resampling.
+
+    Raises:
+        UserError: a seed without any value, or a level outside (0, 1).
+
+    >>> found = bootstrap(np.array([1.0, 0.0, 1.0, -1.0, 1.0, 0.0]), level=0.9)
+    >>> round(found.images.estimate, 3), found.images.side, found.seeds
+    (0.333, 0, None)
+    """
+    if not 0 < level < 1:
+        raise UserError(f"expected a level between 0 and 1 but got {level}; give one such as 0.995")
+    values = np.atleast_2d(np.asarray(values, dtype=np.float64))
+    means = seed_means(values)
+    mirror = -1.0 if means.mean() < 0 else 1.0  # so that swapped models give a mirrored result
+    drawn = mirror * resampled_means(mirror * values, resamples, seed)  # (B, S)
+    S = len(values)
+
+    def interval(estimate: float, of: Floats) -> Interval:
+        low, high = np.nanquantile(of, [(1 - level) / 2, (1 + level) / 2])
+        return Interval(float(estimate), float(low), float(high), level)
+
+    rng = np.random.default_rng([seed, 1])  # seeds are drawn apart from images
+    weights = rng.multinomial(S, np.full(S, 1 / S), size=resamples) / S if S > 1 else None
+    return Intervals(
+        interval(means.mean(), drawn.mean(1)),
+        None if weights is None else interval(means.mean(), (weights * drawn).sum(1)),
+        tuple(interval(mean, drawn[:, s]) for s, mean in enumerate(means)),
+    )
+
+
+def seed_means(values: Floats) -> Floats:
+    """Return the mean of each seed, (S,), over the images that have a value.
+
+    Raises:
+        UserError: a seed has none.
+    """
+    empty = np.isnan(values).all(1).sum()
+    if empty or not values.size:
+        raise UserError(
+            f"expected values for each seed but got none for {max(empty, 1)} of {len(values)} "
+            "seeds; leave such seeds out"
+        )
+    return np.asarray(np.nanmean(values, axis=1))
+
+
+def resampled_means(values: Floats, resamples: int, seed: int = 0) -> Floats:
+    """Resample images, the same for all seeds, and return each seed's means.
+
+    Images with equal values for all seeds are interchangeable, so only their number in a resample
+    matters: one multinomial draw, exactly as many draws of single images. Correct or not, of two
+    models and one seed, makes three kinds: +1, 0 and -1. Where values are real numbers, images are
+    drawn one by one in blocks of bounded memory.
+
+    Args:
+        values: (S, n), NaN where there is none.
+        resamples: B.
+        seed: of the resampling.
+
+    Returns:
+        (B, S); NaN for a resample that holds no value of a seed.
+    """
+    n = values.shape[1]
+    kinds, counts = np.unique(
+        np.where(np.isnan(values), MISSING, values), axis=1, return_counts=True
+    )
+    blocks: Iterable[NDArray[np.integer]]
+    if len(counts) <= n / 8:
+        values = np.where(kinds == MISSING, np.nan, kinds)
+        blocks = [np.random.default_rng(seed).multinomial(n, counts / n, resamples)]
+    elif n * resamples <= KEPT:
+        blocks = [_kept(n, resamples, seed)]
+    else:
+        blocks = _times(n, resamples, seed)
+    there = ~np.isnan(values)
+    filled = np.where(there, values, 0.0)
+    drawn = []
+    for block in blocks:
+        times = block.astype(np.float64)
+        held = n if there.all() else times @ there.T
+        with np.errstate(invalid="ignore"):  # 0 / 0 is the NaN we want
+            drawn.append(times @ filled.T / held)
+    return np.concatenate(drawn)
+
+
+def _times(n: int, resamples: int, seed: int) -> Iterator[NDArray[np.int64]]:
+    """Draw n of n images again and again; yield how often each was drawn, (rows, n)."""
+    rng = np.random.default_rng(seed)
+    rows = max(1, BLOCK // n)
+    for start in range(0, resamples, rows):
+        size = min(rows, resamples - start)
+        picked = rng.integers(0, n, (size, n)) + np.arange(size)[:, None] * n
+        yield np.bincount(picked.ravel(), minlength=size * n).reshape(size, n)
+
+
+@lru_cache(maxsize=2)
+def _kept(n: int, resamples: int, seed: int) -> NDArray[np.uint16]:
+    """Return all of `_times`: a focus table asks for the same 200 images dozens of times."""
+    found = np.concatenate([times.astype(np.uint16) for times in _times(n, resamples, seed)])
+    found.flags.writeable = False
+    return found

@@ -1,0 +1,1 @@
+"""Callbacks that a training needs: early stopping, recording, progress."""
