@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path, PurePosixPath
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import cv2
 import numpy as np
@@ -20,17 +20,19 @@ from rich.table import Table
 from torch import Tensor
 
 from fer_lightning.data.augment import to_float
+from fer_lightning.data.labels import FERPLUS_CLASSES
+from fer_lightning.data.masks import template
 from fer_lightning.data.pictures import HOW, Picture, Skipped, list_pictures, read_each
-from fer_lightning.data.regions import KEY, ORDER, template
+from fer_lightning.data.regions import FACE
 from fer_lightning.errors import UserError, nearest
 from fer_lightning.look import methods as explainers
 from fer_lightning.look.controls.hiding import answers
 from fer_lightning.look.frozen import choose
 from fer_lightning.look.heat import is_zero, to_heat
-from fer_lightning.look.methods import Method
+from fer_lightning.look.methods import find_method, list_methods
 from fer_lightning.look.methods.grad_cam import Cam
 from fer_lightning.look.metrics import background_share, local_focus_ratio, local_sensitivity_index
-from fer_lightning.look.overlay import draw_overlay
+from fer_lightning.look.overlay import BLUR, draw_overlay, for_drawing
 from fer_lightning.look.tables import to_csv
 from fer_lightning.models import VisionModel, describe
 from fer_lightning.runs.folder import NOTES, whole_folder, write_json
@@ -77,11 +79,8 @@ def readable(text: str) -> str:
 # --- What ``explain`` finds in each picture: a map, a prediction and numbers of focus
 
 
-BLURRED = ("integrated_gradients", "smooth_grad")  # heat of single pixels
-BLUR = 1 / 24  # of the picture's side, standard deviation
 BATCH = 16  # pictures that are held at once
-REGIONS = ORDER[:6]  # without the face oval
-FOCUS = (*(f"lfr_{name}" for name in REGIONS), "lsi", "background_share")
+FOCUS = (*(f"lfr_{name}" for name in FACE.rows), "lsi", "background_share")
 TEMPLATE = "template masks"
 
 
@@ -110,7 +109,7 @@ def explain(
     classes: Sequence[str],
     save: Callable[[str, NDArray[np.uint8]], str],
     target: int | None = None,
-    method: Method = "grad_cam",
+    method: str = "grad_cam",
     masks: Literal["template", "none"] = "template",
 ) -> Explained:
     """Explain pictures one batch after another, so that few of them are held at once.
@@ -133,7 +132,8 @@ def explain(
         images = to_float(torch.from_numpy(np.stack([p.seen for p in batch])).to(device))
         cam = look(net, images, target, method)
         heat = to_heat(cam.signed, images.shape[-1]).cpu()
-        drawn = [for_drawing(one, method) for one in heat]
+        pixels = find_method(method).single_pixels
+        drawn = [for_drawing(one, pixels) for one in heat]
         numbers = focus_numbers(heat, masks == "template")
         chances = cam.logits.softmax(1)
         for i, picture in enumerate(batch):
@@ -164,14 +164,14 @@ def explain(
     return found
 
 
-def look(net: VisionModel, images: Tensor, target: int | None, method: Method) -> Cam:
+def look(net: VisionModel, images: Tensor, target: int | None, method: str) -> Cam:
     """Explain one batch by any method; maps stand in place of `signed`, signed if the method is.
 
     Raises:
         UserError: the model answers with NaN or infinity, or has no attention to show.
 
     >>> from fer_lightning.models import CNN
-    >>> look(CNN().eval(), torch.rand(2, 1, 48, 48), 3, "occlusion_map").signed.shape
+    >>> look(CNN().eval(), torch.rand(2, 1, 48, 48), 3, "occlusion").signed.shape
     torch.Size([2, 48, 48])
     """
     logits = answers(net, images, BATCH).to(images.device)
@@ -182,20 +182,6 @@ def look(net: VisionModel, images: Tensor, target: int | None, method: Method) -
         )
     chosen = choose(logits, target)
     return Cam(explainers.explain(net, images, chosen, method, BATCH), chosen, logits)
-
-
-def for_drawing(heat: Tensor, method: Method) -> NDArray[np.float32]:
-    """Blur heat, (H, W), of methods that give single hot pixels, for the eye and for no number.
-
-    >>> spike = torch.zeros(48, 48)
-    >>> spike[24, 24] = 1
-    >>> [(for_drawing(spike, how) > 0.01).sum().item() for how in ("grad_cam", "smooth_grad")]
-    [1, 37]
-    """
-    pixels = heat.numpy()
-    if method not in BLURRED:
-        return pixels
-    return cv2.GaussianBlur(pixels, (0, 0), BLUR * len(pixels)).astype(np.float32)
 
 
 def focus_numbers(heat: Tensor, measured: bool = True) -> list[dict[str, str | float]]:
@@ -211,8 +197,9 @@ def focus_numbers(heat: Tensor, measured: bool = True) -> list[dict[str, str | f
         return [dict.fromkeys(FOCUS, "")] * len(heat)
     size = (heat.shape[1], heat.shape[2])
     masks = {name: torch.tensor(mask) for name, mask in template(size).items()}
-    lfr = local_focus_ratio(heat, torch.stack([masks[name] for name in REGIONS]))
-    lsi = local_sensitivity_index(heat, torch.stack([masks[name] for name in KEY]))
+    lfr = local_focus_ratio(heat, torch.stack([masks[name] for name in FACE.rows]))
+    key = torch.stack([masks[name] for name in FACE.members(FACE.primary)])
+    lsi = local_sensitivity_index(heat, key)
     outside = background_share(heat, masks["face"])
     table = torch.cat([lfr, lsi[:, None], outside[:, None]], dim=1)
     return [dict(zip(FOCUS, row, strict=True)) for row in table.tolist()]
@@ -239,13 +226,6 @@ MASKS = {
     "their numbers mean something only where one upright face fills the picture",
     "none": "no masks: focus was not measured",
 }
-CAM = "signed evidence for the target class at the model's own grid, before ReLU"
-MAPS = {
-    "grad_cam": CAM,
-    "hires_cam": CAM,
-    "attention_rollout": "attention at the model's own grid; it knows no class",
-    "attention_relevance": "attention that speaks for the target class, at the model's own grid",
-}
 
 
 def notes(
@@ -263,9 +243,9 @@ def notes(
         "beware": substitutions(data, "online", "cuda"),
         "method": args.method,
         "target": "the predicted class" if args.target is None else found.rows[0]["target"],
-        "maps": MAPS.get(args.method, "heat for the target class at each pixel"),
+        "maps": find_method(args.method).about,
         "overlays": f"heat blurred by {BLUR:.3f} of the side, for the eye only"
-        if args.method in BLURRED
+        if find_method(args.method).single_pixels
         else "heat as it was measured",
         "masks": MASKS[args.masks],
         "pictures": HOW,
@@ -325,7 +305,6 @@ def say(console: Console, text: str) -> None:
     console.print(text, highlight=False, soft_wrap=True, markup=False)
 
 
-ALIASES = {"occlusion": "occlusion_map"}
 SIZES = (16, 2048)  # pixels of an overlay's side
 
 
@@ -337,10 +316,12 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument("--out", type=Path, required=True, help="folder for the results")
     options.add_argument("--target", help="class to explain, by name or number (the predicted one)")
     options.add_argument(
-        "--method", choices=(*get_args(Method), *ALIASES), default="grad_cam", help="(grad_cam)"
+        "--method", default="grad_cam", help=f"one of {', '.join(list_methods())} (grad_cam)"
     )
     options.add_argument("--size", type=int, default=224, help="side of an overlay in pixels (224)")
-    options.add_argument("--masks", choices=tuple(MASKS), default="template")
+    options.add_argument(
+        "--masks", choices=tuple(MASKS), help="template for models of faces, none for others"
+    )
     options.add_argument("--overwrite", action="store_true", help="replace an earlier result")
     return options
 
@@ -348,11 +329,13 @@ def parser() -> argparse.ArgumentParser:
 def main(argv: list[str]) -> int:
     """Explain pictures; write overlays, maps, a CSV file and notes, and print a table."""
     args = parser().parse_args(argv)
-    args.method = ALIASES.get(args.method, args.method)
+    args.method = find_method(args.method).name
     if not SIZES[0] <= args.size <= SIZES[1]:
         raise UserError(f"expected --size from {SIZES[0]} to {SIZES[1]} but got {args.size}")
     net, about = load_net(args.checkpoint)
     classes = class_names(net, about)
+    if args.masks is None:
+        args.masks = "template" if {*classes} <= {*FERPLUS_CLASSES} else "none"
     target = None if args.target is None else find_class(args.target, classes)
     tree, names = list_pictures(args.images, leave_out=args.out)
     if args.images.resolve().is_relative_to(args.out.resolve()):

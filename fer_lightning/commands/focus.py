@@ -2,7 +2,7 @@
 
 import argparse
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import torch
 from rich.console import Console
@@ -10,24 +10,24 @@ from torch import Tensor
 
 from fer_lightning.commands.run_data import data_of_run, run_of
 from fer_lightning.data.augment import to_float
-from fer_lightning.data.image_set import ImageSet
 from fer_lightning.data.landmarks import read_landmarks
+from fer_lightning.data.masks import masks_come_from, masks_for, regions_of
 from fer_lightning.data.probe import probe_rows
-from fer_lightning.data.regions import masks_for
 from fer_lightning.errors import UserError
 from fer_lightning.look.controls.randomisation import randomisation
-from fer_lightning.look.focus import Target, check_inputs, measure_focus, samples
+from fer_lightning.look.focus import Focus, Sample, Target, measure_focus, tables_of, with_method
 from fer_lightning.look.heat import GRID
-from fer_lightning.look.methods import Method
+from fer_lightning.look.methods import find_method, list_methods
 from fer_lightning.look.tables import (
     LEGEND,
     focus_view,
+    hiding_view,
     masks_view,
-    occlusion_view,
     randomisation_view,
     to_csv,
     verdict,
 )
+from fer_lightning.runs.files import CONTROLS, FILES, read_csv
 from fer_lightning.runs.folder import atomic
 from fer_lightning.runs.provenance import substitutions
 from fer_lightning.training.checkpoint import load_net
@@ -45,8 +45,8 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument("--masks", choices=("auto", "template", "exact"), default="auto")
     options.add_argument("--landmarks", type=Path, help="outlines of each image (.json, .csv)")
     options.add_argument("--target", choices=get_args(Target), default="predicted")
-    options.add_argument("--method", choices=get_args(Method), default="grad_cam")
-    options.add_argument("--grid", type=int, default=GRID, help="cells a side of matched maps")
+    options.add_argument("--method", default="grad_cam", help=f"one of {', '.join(list_methods())}")
+    options.add_argument("--grid", type=int, default=GRID, help="side of matched maps in cells")
     options.add_argument("--batch_size", type=int, default=256)
     options.add_argument("--device", choices=("cpu", "cuda"), help="a GPU if there is one")
     return options
@@ -56,64 +56,84 @@ def main(argv: list[str]) -> int:
     """Measure a checkpoint's focus with all controls, write CSV files and print tables."""
     args = parser().parse_args(argv)
     device = _device(args.device)
+    method = find_method(args.method)
     if args.batch_size < 1:
         raise UserError(f"expected batch_size of at least 1 but got {args.batch_size}; raise it")
     net, about = load_net(args.checkpoint)
     data = data_of_run(args.checkpoint, about, args.data_dir)
-    image_set = data.image_set
+    image_set, landmarks = data.image_set, data.landmarks
+    regions = regions_of(image_set)
+    if args.landmarks is not None:
+        landmarks = read_landmarks(args.landmarks)
     part = getattr(data.split, args.part)
     rows = probe_rows(part, args.n, args.seed, image_set.fingerprint)
-    landmarks = None if args.landmarks is None else read_landmarks(args.landmarks)
-    masks = torch.from_numpy(masks_for(image_set, rows, args.masks, landmarks))
-    labels = torch.from_numpy(image_set.labels[rows])
-    images = to_float(torch.from_numpy(image_set.images[rows])).to(device)
-    check_inputs(images, masks, labels)  # before a folder is made
+    masks = masks_for(image_set, rows, args.masks, landmarks)
+    there = masks[:, regions.row(regions.primary)].any((1, 2))
+    rows, masks = rows[there], masks[there]
+    sample = Sample(
+        to_float(torch.from_numpy(image_set.images[rows])).to(device),
+        torch.from_numpy(image_set.labels[rows]),
+        torch.from_numpy(masks),
+        regions,
+    )
+    sample.check()  # before a folder is made
     out = _folder(args.out, args.checkpoint)
     console = Console()
     _say(console, f"{len(rows)} of {len(part):,} {args.part} images, seed {args.seed}")
-    for line in notes(image_set, masks, args.masks, landmarks is not None):
+    if not there.all():
+        _say(console, f"Note: {(~there).sum()} images without {regions.primary} were left out")
+    word, sentence = masks_come_from(image_set, args.masks, landmarks is not None)
+    for line in notes(image_set.name, sentence, sample.masks):
         _say(console, f"Note: {line}")
 
     net = net.to(device)
-    ways = {"method": args.method, "batch_size": args.batch_size}
-    found = measure_focus(
-        net, images, labels, masks, args.seed, args.target, grid=args.grid, **ways
-    )
-    cascade = randomisation(net, images, args.seed, **ways)
+    ways = {"method": method.name, "batch_size": args.batch_size}
+    found = measure_focus(net, sample, args.seed, args.target, grid=args.grid, **ways)
+    cascade = randomisation(net, sample.images, args.seed, **ways)
     names = [str(name) for name in image_set.files[rows]]
-    files = {
-        "focus.csv": found.table,
-        "focus_samples.csv": samples(found, labels, rows.tolist(), names, image_set.classes),
-        "occlusion.csv": found.hidden.rows,
-        "randomisation.csv": cascade,
-    }
-    for name, content in files.items():
-        with atomic(out / name) as file:
-            file.write(to_csv(content))
-    for view in (
-        focus_view(found.table, "native"),
-        focus_view(found.table, "matched"),
-        masks_view(found.table),
-        occlusion_view(found.hidden.rows),
-        randomisation_view(cascade),
-    ):
-        console.print(view)
-    _say(console, LEGEND)
-    _say(console, verdict(found.table))
-    _say(console, f"Accuracy on these images: {(found.predicted == labels).float().mean():.3f}")
-    _say(console, f"{', '.join(files)} lie in {out}")
+    tables = tables_of(found, sample, rows.tolist(), names, image_set.classes)
+    tables["randomisation"] = with_method(cascade, method.name)
+    tables["focus"] = [{**row, "regions_from": word} for row in tables["focus"]]
+    for name, table in tables.items():
+        _write(out / FILES[name].name, table, method.name)
+    _show(console, found, cascade)
+    right = (found.predicted == sample.labels).float().mean()
+    _say(console, f"Accuracy on these images: {right:.3f}")
+    _say(console, f"{', '.join(FILES[name].name for name in tables)} lie in {out}")
     return 0
 
 
-def notes(image_set: ImageSet, masks: Tensor, kind: str, landmarks: bool) -> list[str]:
+def _write(path: Path, rows: list[Any], method: str) -> None:
+    """Write a table; rows of other methods that were measured before stay in it."""
+    kept: list[Any] = []
+    if path.is_file():
+        before = read_csv(path)
+        if "method" not in before:
+            before.insert(0, "method", "grad_cam")
+        others = before[before["method"] != method]
+        kept = others.astype(object).where(others.notna(), "").to_dict("records")
+    with atomic(path) as file:
+        file.write(to_csv([*kept, *rows]))
+
+
+def _show(console: Console, found: Focus, cascade: list[Any]) -> None:
+    regions = found.regions
+    _say(console, f"Maps: {find_method(found.method).title}")
+    for view in (
+        focus_view(found.table, "native", regions),
+        focus_view(found.table, "matched", regions),
+        masks_view(found.table, regions),
+        hiding_view(found.hidden.rows, regions),
+        randomisation_view(cascade),
+    ):
+        console.print(view)
+    _say(console, LEGEND.format(subject=regions.subject))
+    _say(console, verdict(found.table, regions))
+
+
+def notes(data: str, masks_from: str, masks: Tensor) -> list[str]:
     """Say what stands in for what a reader would expect, and where the masks come from."""
-    found = substitutions(image_set.name, "online", "cuda")
-    if kind != "template" and image_set.masks is not None:
-        found.append("exact masks of each image, as it was drawn")
-    elif kind != "template" and landmarks:
-        found.append("masks from landmarks where the file knows the image, else the template")
-    else:
-        found.append("one template of masks on the mean face, not the regions of each image")
+    found = [*substitutions(data, "online", "cuda"), masks_from]
     if not (masks != masks[:1]).any():
         found.append("all images share their masks, so these cannot be shuffled")
     return found
@@ -121,7 +141,7 @@ def notes(image_set: ImageSet, masks: Tensor, kind: str, landmarks: bool) -> lis
 
 def _folder(given: Path | None, checkpoint: Path) -> Path:
     run = run_of(checkpoint)
-    out = given or (checkpoint.parent if run is None else run.path) / "controls"
+    out = given or (checkpoint.parent if run is None else run.path) / CONTROLS
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from fer_lightning.cli import main as cli
 from fer_lightning.execution.study.cell_folder import REFUSED, CellFolder
+from fer_lightning.runs.files import CONTROLS
 from fer_lightning.runs.folder import RunFolder, atomic
-from fer_lightning.runs.run import CONTROLS
 
 USER_ERROR = 2  # exit code of a command that the user must mend
 

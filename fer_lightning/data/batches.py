@@ -9,10 +9,7 @@ from torch import Tensor
 from torch.utils.data import Dataset, Sampler
 
 from fer_lightning.data.image_set import ImageSet
-from fer_lightning.data.labels import FERPLUS_CLASSES
-from fer_lightning.data.regions import ORDER, MaskSource, masks_for, template
 from fer_lightning.data.splits import Rows
-from fer_lightning.errors import UserError, nearest
 
 
 class Batch(NamedTuple):
@@ -22,7 +19,7 @@ class Batch(NamedTuple):
     label: Tensor  # (B,) int64
     row: Tensor  # (B,) int64
     soft: Tensor | None = None  # (B, K) float32 label distributions
-    mask: Tensor | None = None  # (B, H, W) of a face region: uint8, then float with the image
+    mask: Tensor | None = None  # (B, H, W) of a region: uint8, then float with the image
 
 
 class Part(Dataset[Batch]):
@@ -112,55 +109,3 @@ class EvalBatches(Sampler[list[int]]):
         mine = np.arange(self.rank, self.size, self.world_size)
         for chunk in np.array_split(mine, len(self)):
             yield chunk.tolist()
-
-
-# --- One region's mask for each training image
-
-
-AT_ONCE = 1024  # images, so that no mask of another region is kept longer than needed
-
-
-def region_masks(
-    data: ImageSet, rows: Rows, region: str, landmarks: MaskSource | None = None
-) -> Tensor:
-    """Return (N, H, W) uint8 masks, 0 or 1: exact ones where they are known, else the template's.
-
-    The template takes no memory: all images share it.
-
-    Raises:
-        UserError: an unknown region, or a data set without faces.
-
-    >>> from fer_lightning.data.faces import drawn_faces
-    >>> masks = region_masks(drawn_faces(20), np.arange(5), "mouth")
-    >>> masks.shape, masks.dtype
-    (torch.Size([5, 48, 48]), torch.uint8)
-    """
-    if region not in ORDER:
-        raise UserError(f"expected a region but got '{region}'; {nearest(region, ORDER)}")
-    check_faces(data, landmarks)
-    if data.masks is None and landmarks is None:
-        size = (data.images.shape[2], data.images.shape[3])
-        mask = torch.from_numpy(template(size)[region].astype(np.uint8))
-        return mask.expand(len(rows), -1, -1)
-    at = ORDER.index(region)
-    parts = [
-        torch.from_numpy(
-            masks_for(data, rows[i : i + AT_ONCE], landmarks=landmarks)[:, at].astype(np.uint8)
-        )
-        for i in range(0, len(rows), AT_ONCE)
-    ]
-    return torch.cat(parts)
-
-
-def check_faces(data: ImageSet, landmarks: MaskSource | None = None) -> None:
-    """Refuse a data set whose images are no faces, as far as its classes tell.
-
-    Raises:
-        UserError: no masks of its own, no landmarks, and classes that are no expressions.
-    """
-    if data.masks is None and landmarks is None and not set(data.classes) <= {*FERPLUS_CLASSES}:
-        raise UserError(
-            f"expected a data set of faces but got {data.name} with the classes "
-            f"{', '.join(data.classes[:3])}, ...; leave the attention regulariser out or give "
-            "landmarks of its faces"
-        )

@@ -55,7 +55,7 @@ def open_entry(folder: Path) -> ImageSet | None:
         return None
     try:
         meta = json.loads((folder / _META).read_text(encoding="utf-8"))
-        arrays = {
+        arrays: dict[str, Any] = {
             name: _open_array(folder / f"{name}.npy", expected)
             for name, expected in meta["arrays"].items()
         }

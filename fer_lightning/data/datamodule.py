@@ -1,7 +1,7 @@
 """The data of a run: reads or draws it, splits it, and serves it in batches."""
 
 import os
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -20,12 +20,14 @@ from fer_lightning.data.batches import (
     EvalBatches,
     Part,
     TrainBatches,
-    check_faces,
-    region_masks,
 )
+from fer_lightning.data.defects import drawn_defects
 from fer_lightning.data.faces import drawn_faces
 from fer_lightning.data.image_set import ImageSet
 from fer_lightning.data.landmarks import Landmarks, read_landmarks
+from fer_lightning.data.masks import region_masks, regions_of
+from fer_lightning.data.readers.masks import with_label_maps
+from fer_lightning.data.regions import FACE
 from fer_lightning.data.splits import (
     PARTS,
     Duplicates,
@@ -37,7 +39,7 @@ from fer_lightning.data.splits import (
     read_manifest,
     to_manifest,
 )
-from fer_lightning.errors import UserError
+from fer_lightning.errors import UserError, nearest
 
 # --- How files are read and which faces are drawn: the options under ``--data``
 
@@ -88,16 +90,33 @@ class Drawn:
     difficulty: float = 0.5
 
 
+@dataclass(frozen=True)
+class Defects:
+    """Which defects are drawn.
+
+    Args:
+        size: number of plates.
+        seed: seed of the drawing.
+        image_size: side in pixels.
+        difficulty: from 0 (clear defects, calm surfaces) to 1 (faint ones, busy surfaces).
+    """
+
+    size: int = 2000
+    seed: int = 0
+    image_size: int = 48
+    difficulty: float = 0.5
+
+
 DEFAULT_DIR = "data"  # looked at when no data_dir is given
 
 
 class FERDataModule(L.LightningDataModule):
-    """FER-2013 in any of its forms, another folder of images, or drawn faces.
+    """FER-2013 in any of its forms, another folder of images, drawn faces or drawn defects.
 
     Args:
         data_dir: file, archive or folder with the images; without one, ``data/`` is looked at.
         source: ``auto`` reads `data_dir` (or ``data/``, and draws faces, loudly, where there is
-            nothing in it); ``drawn`` draws faces whatever there is.
+            nothing in it); ``drawn`` draws faces whatever there is, ``defects`` plates with flaws.
         split: ``ratio`` is 8:1:1; ``official`` follows the source's own parts; ``train_test`` too,
             with the test images as validation, see `make_split`.
         duplicates: what happens to identical images, see `make_split`.
@@ -111,8 +130,11 @@ class FERDataModule(L.LightningDataModule):
         augmentation: what happens to training images.
         files: how files are read.
         drawn: which faces are drawn.
+        defects: which defects are drawn.
         predict_part: which images ``predict`` takes.
-        landmarks: outlines of each face (.json, .csv), for losses that ask for face regions.
+        landmarks: outlines of each face (.json, .csv), for focus and for losses on regions.
+        masks: folder of label maps (PNG) with the pictures' relative paths, for other data.
+        regions: YAML file that names the values of the label maps, see `read_scheme`.
         cache_dir: where parsed files are kept; beside the source, or in the user's cache folder.
 
     >>> data = FERDataModule(source="drawn", drawn=Drawn(size=100))
@@ -124,7 +146,7 @@ class FERDataModule(L.LightningDataModule):
     def __init__(
         self,
         data_dir: str | None = None,
-        source: Literal["auto", "drawn"] = "auto",
+        source: Literal["auto", "drawn", "defects"] = "auto",
         split: Protocol = "ratio",
         duplicates: Duplicates = "group",
         split_seed: int = 0,
@@ -137,8 +159,11 @@ class FERDataModule(L.LightningDataModule):
         augmentation: Augmentation = Augmentation(),  # noqa: B008 (frozen)
         files: Files = Files(),
         drawn: Drawn = Drawn(),
+        defects: Defects = Defects(),
         predict_part: Literal["train", "val", "test"] = "test",
         landmarks: str | None = None,
+        masks: str | None = None,
+        regions: str | None = None,
         cache_dir: str | None = None,
     ) -> None:
         super().__init__()
@@ -146,7 +171,13 @@ class FERDataModule(L.LightningDataModule):
         for name, value in (("batch_size", batch_size), ("eval_batch_size", eval_batch_size)):
             if value < 1:
                 raise UserError(f"expected {name} of at least 1 but got {value}")
+        if (masks is None) != (regions is None):
+            raise UserError(
+                "expected masks and regions together but got one of them; give the folder of "
+                "label maps as --data.masks and the file of names as --data.regions"
+            )
         self.data_dir, self.source, self.files, self.drawn = data_dir, source, files, drawn
+        self.defects, self.masks_dir, self.regions_path = defects, masks, regions
         self.protocol, self.duplicates, self.split_seed = split, duplicates, split_seed
         self.fraction, self.train_size, self.manifest_path = fraction, train_size, manifest
         self.batch_size, self.eval_batch_size = batch_size, eval_batch_size
@@ -157,19 +188,29 @@ class FERDataModule(L.LightningDataModule):
     @cached_property
     def image_set(self) -> ImageSet:
         """The whole data set, read or drawn at first use."""
+        found = self._read_or_draw()
+        if self.masks_dir is not None and self.regions_path is not None:
+            return with_label_maps(found, self.masks_dir, self.regions_path)
+        if self.landmarks_path is not None and found.regions is None:
+            return replace(found, scheme=FACE)  # whoever gives landmarks has faces
+        return found
+
+    def _read_or_draw(self) -> ImageSet:
         path = self._path()
         if path is not None:
             return cache.load(path, cache_dir=self.cache_dir, **asdict(self.files))
+        if self.source == "defects":
+            return drawn_defects(**asdict(self.defects))
         if self.source == "auto":
             _say_that_faces_are_drawn()
         return drawn_faces(**asdict(self.drawn))
 
     def _path(self) -> Path | None:
         """The files to read; a path the user gave is never replaced by drawn faces."""
-        if self.source == "drawn":
+        if self.source != "auto":
             if self.data_dir is not None:
                 raise UserError(
-                    f"expected no data_dir with source: drawn but got {self.data_dir}; "
+                    f"expected no data_dir with source: {self.source} but got {self.data_dir}; "
                     "leave one of them out"
                 )
             return None
@@ -266,14 +307,16 @@ class FERDataModule(L.LightningDataModule):
         """Outlines of single faces, where a file was given."""
         return None if self.landmarks_path is None else read_landmarks(self.landmarks_path)
 
-    def check_faces(self) -> None:
-        """Refuse a data set without face regions."""
-        check_faces(self.image_set, self.landmarks)
+    def check_regions(self, region: str) -> None:
+        """Refuse a data set without this region."""
+        order = regions_of(self.image_set).order
+        if region not in order:
+            raise UserError(f"expected a region but got '{region}'; {nearest(region, order)}")
 
     def add_masks(self, region: str) -> None:
         """Let training batches carry the mask of a region, moved with its image."""
-        rows = self.split.train
-        self.parts["train"].mask = region_masks(self.image_set, rows, region, self.landmarks)
+        masks = region_masks(self.image_set, self.split.train, region, self.landmarks)
+        self.parts["train"].mask = torch.from_numpy(masks)
 
     def train_dataloader(self) -> DataLoader[Batch]:
         """Shuffled training batches, a function of the training seed and the epoch."""

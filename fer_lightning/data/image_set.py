@@ -8,6 +8,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from fer_lightning.data.labels import FERPLUS_CLASSES
+from fer_lightning.data.regions import FACE, Regions
+
 
 class Usage(IntEnum):
     """The part of its source's own split that an image belongs to.
@@ -35,6 +38,7 @@ class ImageSet:
         soft: (N, K) float32 label distributions, or None.
         masks: (N, R, H, W) bool exact region masks, or None; R follows `mask_regions`.
         mask_regions: the names of the regions in `masks`.
+        scheme: which regions its pictures have; None where its classes tell, see `regions`.
         notes: what the reader left out or decided, as counts and sentences for the user.
     """
 
@@ -47,11 +51,19 @@ class ImageSet:
     soft: NDArray[np.float32] | None = None
     masks: NDArray[np.bool_] | None = None
     mask_regions: tuple[str, ...] = ()
+    scheme: Regions | None = None
     notes: dict[str, object] = field(default_factory=dict)
     known_fingerprint: str | None = None
 
     def __len__(self) -> int:
         return len(self.images)
+
+    @property
+    def regions(self) -> Regions | None:
+        """The regions of its pictures: its own, a face's where all classes are expressions."""
+        if self.scheme is None and set(self.classes) <= {*FERPLUS_CLASSES}:
+            return FACE
+        return self.scheme
 
     @cached_property
     def fingerprint(self) -> str:

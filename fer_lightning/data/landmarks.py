@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from fer_lightning.data.regions import BASE, Outline, rasterise
+from fer_lightning.data.regions import FACE, Outline, rasterise
 from fer_lightning.errors import UserError
 
 MAX_BYTES = 1 << 29  # FER-2013 with 68 points an image takes 35 MB
@@ -18,7 +18,7 @@ MAX_POINTS, MAX_POLYGONS, MAX_COORDINATE = 512, 8, 1e5
 
 @dataclass(frozen=True)
 class Landmarks:
-    """Outlines of the face regions of single images, by `regions.image_key`."""
+    """Outlines of the face regions of single images, by `masks.image_key`."""
 
     outlines: dict[str, dict[str, list[Outline]]]
 
@@ -80,14 +80,14 @@ def _face(key: str, entry: object) -> dict[str, list[Outline]]:
     if isinstance(entry, dict) and "points" in entry:
         return from_68_points(_points(key, entry["points"]))
     regions = entry.get("regions") if isinstance(entry, dict) else None
-    if not isinstance(regions, dict) or set(regions) != set(BASE):
-        raise ValueError(f"image {key[:12]} has neither points nor regions {', '.join(BASE)}")
+    if not isinstance(regions, dict) or set(regions) != set(FACE.base):
+        raise ValueError(f"image {key[:12]} has neither points nor regions {', '.join(FACE.base)}")
     for name, polygons in regions.items():
         if not isinstance(polygons, list) or not 1 <= len(polygons) <= MAX_POLYGONS:
             raise ValueError(
                 f"{name} of image {key[:12]} is no list of 1 to {MAX_POLYGONS} polygons"
             )
-    return {name: [Outline(_points(key, p)) for p in regions[name]] for name in BASE}
+    return {name: [Outline(_points(key, p)) for p in regions[name]] for name in FACE.base}
 
 
 def _from_csv(text: str) -> dict[str, dict[str, list[Outline]]]:

@@ -1,18 +1,153 @@
-"""The regions of a face as masks: a fixed template, or exact masks of each image."""
+"""Regions: which parts of a picture have a name, and which of them belong together.
 
-import hashlib
-import json
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import lru_cache
-from importlib import resources
-from typing import Literal, Protocol
+Tables, curves, log keys, figures and verdicts take their regions from the data set's `Regions`, by
+name. `FACE` is the scheme of faces; other data bring their own (`read_scheme`) or have none, and
+then no focus number is made up for them.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fer_lightning.data.image_set import ImageSet
-from fer_lightning.errors import UserError
+from fer_lightning.errors import UserError, nearest
+
+Masks = NDArray[np.bool_]
+MOST = 32  # regions of one data set
+RESERVED = ("background", "mean")  # words that tables use for something else
+
+
+@dataclass(frozen=True)
+class Regions:
+    """The named regions of a data set's pictures.
+
+    Args:
+        subject: what the pictures show, for sentences: "face".
+        parts: regions with masks of their own, in the order of tables.
+        unions: names of several parts together.
+        primary: the part or union that verdicts and the hiding test speak of.
+        outside: the whole object; what lies outside of it is background. None if nothing is.
+        titles: names for readers, where they differ from the names.
+
+    >>> FACE.rows, FACE.primary, FACE.outside
+    (('eyes', 'mouth', 'eyebrow', 'nose', 'key', 'all'), 'key', 'face')
+    >>> FACE.members("key"), FACE.members("nose")
+    (('eyes', 'mouth', 'eyebrow'), ('nose',))
+    """
+
+    subject: str
+    parts: tuple[str, ...]
+    unions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    primary: str = ""
+    outside: str | None = None
+    titles: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        names = [*self.parts, *self.unions, *([self.outside] if self.outside else [])]
+        if not self.parts or len(names) > MOST or len(set(names)) < len(names):
+            raise UserError(
+                f"expected 1 to {MOST} different names of regions but got {', '.join(names)}; "
+                "name each region once"
+            )
+        for name in names:
+            good = name.replace("_", "").replace("-", "").isalnum() and name not in RESERVED
+            if not good or len(name) > 40:
+                raise UserError(
+                    f"expected a region's name of letters, digits, - and _ but got {name[:40]!r}; "
+                    f"rename it (not {' or '.join(RESERVED)})"
+                )
+        for word in [self.primary, *(part for parts in self.unions.values() for part in parts)]:
+            known = self.rows if word == self.primary else self.parts
+            if word not in known:
+                raise UserError(f"expected a region but got '{word}'; {nearest(word, known)}")
+
+    @property
+    def rows(self) -> tuple[str, ...]:
+        """What tables have a row for: parts, then unions."""
+        return (*self.parts, *self.unions)
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """The second axis of masks, (N, R, H, W): the rows, then the outside."""
+        return (*self.rows, *([self.outside] if self.outside else []))
+
+    @property
+    def base(self) -> tuple[str, ...]:
+        """What needs a mask of its own: parts and outside."""
+        return (*self.parts, *([self.outside] if self.outside else []))
+
+    def members(self, name: str) -> tuple[str, ...]:
+        """The parts of a union, or the part itself."""
+        return self.unions.get(name, (name,))
+
+    def row(self, name: str) -> int:
+        """The place of a region among `rows`."""
+        return self.rows.index(name)
+
+    def title(self, name: str) -> str:
+        """The name for readers: EYES, or what `titles` says."""
+        return self.titles.get(name, name.upper())
+
+    def stack(self, masks: Mapping[str, Masks]) -> Masks:
+        """Put masks of the `base` regions, (..., H, W) each, in `order`: (..., R, H, W)."""
+        unions = [
+            np.logical_or.reduce([masks[part] for part in parts]) for parts in self.unions.values()
+        ]
+        outside = [masks[self.outside]] if self.outside else []
+        return np.stack([*(masks[part] for part in self.parts), *unions, *outside], axis=-3)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON, which `from_dict` reads."""
+        return {
+            "subject": self.subject,
+            "parts": list(self.parts),
+            "unions": {name: list(parts) for name, parts in self.unions.items()},
+            "primary": self.primary,
+            "outside": self.outside,
+            "titles": dict(self.titles),
+        }
+
+    @staticmethod
+    def from_dict(values: object) -> "Regions":
+        """Read what `to_dict` wrote, or a file of a user's.
+
+        Raises:
+            UserError: it is no such mapping.
+
+        >>> Regions.from_dict(FACE.to_dict()) == FACE
+        True
+        """
+        match values:
+            case {"parts": [*parts], "primary": str(primary), **others} if all(
+                isinstance(part, str) for part in parts
+            ):
+                unions, titles = others.get("unions") or {}, others.get("titles") or {}
+                outside = others.get("outside")
+                if isinstance(unions, dict) and isinstance(titles, dict):
+                    return Regions(
+                        str(others.get("subject") or "picture")[:60],
+                        tuple(parts),
+                        {str(name): tuple(map(str, some)) for name, some in unions.items()},
+                        primary,
+                        None if outside is None else str(outside),
+                        {str(name): str(title)[:60] for name, title in titles.items()},
+                    )
+        raise UserError(
+            f"expected regions with parts and a primary one but got {values!r:.80}; "
+            "see fer_lightning.data.regions"
+        )
+
+
+FACE = Regions(
+    subject="face",
+    parts=("eyes", "mouth", "eyebrow", "nose"),  # the order of the paper's table
+    unions={"key": ("eyes", "mouth", "eyebrow"), "all": ("eyes", "mouth", "eyebrow", "nose")},
+    primary="key",
+    outside="face",
+)
+
 
 # --- Outlines of face regions, and the pixels they cover
 
@@ -76,147 +211,3 @@ def _covered(outline: Outline, size: tuple[int, int]) -> NDArray[np.bool_]:
             near = np.minimum(near, (x - x0 - along * dx) ** 2 + (y - y0 - along * dy) ** 2)
     grown = near <= outline.grow**2
     return (inside & outline.closed) | grown
-
-
-Masks = NDArray[np.bool_]
-REGIONS = ("eyes", "eyebrow", "nose", "mouth")
-KEY = ("eyes", "eyebrow", "mouth")
-ALL = (*KEY, "nose")
-ORDER = (*REGIONS, "key", "all", "face")  # the second axis of all masks given to metrics
-BASE = (*REGIONS, "face")  # what has an outline of its own
-
-
-class MaskSource(Protocol):
-    """Where masks of single images come from; `landmarks.Landmarks` is one."""
-
-    def masks(self, key: str, size: tuple[int, int]) -> dict[str, Masks] | None:
-        """Masks (H, W) of the image with this `image_key`, by region, or None if unknown."""
-
-
-def template(image_size: int | tuple[int, int] = 48) -> dict[str, Masks]:
-    """The fixed masks on the mean face of FER-2013, scaled to an image size.
-
-    Args:
-        image_size: height and width in pixels, or one number for both.
-
-    Returns:
-        Name in ORDER → (H, W) mask.
-
-    Raises:
-        UserError: an image so small that a region has no pixel.
-
-    >>> masks = template(48)
-    >>> [name for name, mask in masks.items() if mask[19, 15]]  # a pixel of the left eye
-    ['eyes', 'key', 'all', 'face']
-    """
-    size = (image_size, image_size) if isinstance(image_size, int) else image_size
-    return dict(zip(ORDER, _template(size), strict=True))
-
-
-@lru_cache(maxsize=8)
-def _template(size: tuple[int, int]) -> Masks:
-    """(7, H, W) in ORDER."""
-    path = resources.files("fer_lightning.data") / "region_template.json"
-    data = json.loads(path.read_text(encoding="utf-8"))
-    x, y = size[1] / data["image_size"], size[0] / data["image_size"]
-    masks = {
-        name: rasterise([Outline(np.array(p)).scaled(x, y) for p in polygons], size)
-        for name, polygons in data["regions"].items()
-    }
-    stacked = stack(masks)
-    refuse_empty(stacked[None], [f"the template at {size[0]}x{size[1]}"])
-    stacked.flags.writeable = False
-    return stacked
-
-
-def stack(masks: dict[str, Masks]) -> Masks:
-    """Put masks of the five BASE regions, (..., H, W) each, in ORDER: (..., 7, H, W)."""
-    key = np.logical_or.reduce([masks[name] for name in KEY])
-    parts = [*(masks[name] for name in REGIONS), key, key | masks["nose"], masks["face"]]
-    return np.stack(parts, axis=-3)
-
-
-def image_key(image: NDArray[np.uint8]) -> str:
-    """The name of an image in a landmark file: SHA-256 of its uint8 bytes, (C, H, W), in hex."""
-    return hashlib.sha256(np.ascontiguousarray(image).data).hexdigest()
-
-
-def masks_for(
-    image_set: ImageSet,
-    index: NDArray[np.int64] | Sequence[int],
-    kind: Literal["template", "exact", "auto"] = "auto",
-    landmarks: MaskSource | None = None,
-) -> Masks:
-    """Masks of the given images.
-
-    Args:
-        image_set: the data set, with exact masks of its own or without.
-        index: B rows of it.
-        kind: "template" takes the fixed masks for every image; "exact" the data set's own masks
-            or those of the landmarks; "auto" exact ones where there are any, else the template.
-        landmarks: per-image outlines, see `landmarks.read_landmarks`.
-
-    Returns:
-        (B, 7, H, W) in ORDER: eyes, eyebrow, nose, mouth, key, all, face.
-
-    Raises:
-        UserError: exact masks are missing, of another size than the images, or empty.
-
-    >>> from fer_lightning.data.faces import drawn_faces
-    >>> masks_for(drawn_faces(7), [0, 3]).shape
-    (2, 7, 48, 48)
-    """
-    rows = np.asarray(index, np.int64)
-    size = (image_set.images.shape[2], image_set.images.shape[3])
-    result = np.repeat(_template(size)[None], len(rows), axis=0)
-    if kind == "template":
-        return result
-    if image_set.masks is not None:
-        result = stack(_own_masks(image_set, rows, size))
-    elif landmarks is not None:
-        for k, row in enumerate(rows):
-            known = landmarks.masks(image_key(image_set.images[row]), size)
-            if known is not None:
-                result[k] = stack(known)
-            elif kind == "exact":
-                raise UserError(
-                    f"expected landmarks of every image but got none of {image_set.files[row]}; "
-                    "add it to the landmark file or use masks of kind 'auto'"
-                )
-    elif kind == "exact":
-        raise UserError(
-            f"expected exact region masks but got {image_set.name} without any; "
-            "give a landmark file or use masks of kind 'template'"
-        )
-    refuse_empty(result, [str(image_set.files[row]) for row in rows])
-    return result
-
-
-def _own_masks(
-    image_set: ImageSet, rows: NDArray[np.int64], size: tuple[int, int]
-) -> dict[str, Masks]:
-    assert image_set.masks is not None
-    if image_set.masks.shape[2:] != size:
-        height, width = image_set.masks.shape[2:]
-        raise UserError(
-            f"expected masks of {size[0]}x{size[1]} pixels like the images of {image_set.name} "
-            f"but got {height}x{width}; make the masks at the images' size"
-        )
-    missing = [name for name in BASE if name not in image_set.mask_regions]
-    if missing:
-        raise UserError(
-            f"expected masks of {', '.join(BASE)} but got none of {', '.join(missing)}; "
-            "add them or use masks of kind 'template'"
-        )
-    return {name: image_set.masks[rows, image_set.mask_regions.index(name)] for name in BASE}
-
-
-def refuse_empty(masks: Masks, names: Sequence[str]) -> None:
-    """Raise a UserError that names the first region without a pixel in (B, 7, H, W)."""
-    empty = np.argwhere(~masks.any(axis=(2, 3)))
-    if len(empty):
-        image, region = empty[0]
-        raise UserError(
-            f"expected a region with pixels but got an empty {ORDER[region]} mask "
-            f"for {names[image]}; leave that image out or mend its outline"
-        )

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from fer_lightning.data.regions import FACE, Regions
 from fer_lightning.errors import UserError
 from fer_lightning.runs.run import Run, cell_name
 
@@ -48,9 +49,10 @@ class Focus:
         seed: of training.
         ids: (n,) each test image's row in the data set.
         lfr: (n,) by resolution and region; NaN for a zero map.
-        lsi: (n,) by resolution, of KEY; NaN for a zero map.
-        nulls: mean log LFR of KEY at the matched resolution, by null map ("untrained 0").
-        excess: (n,) by fill: what hiding KEY cost the true class's logit beyond random patches.
+        lsi: (n,) by resolution, of the primary region; NaN for a zero map.
+        nulls: mean log LFR of it at the matched resolution, by null map ("untrained 0").
+        excess: (n,) by fill: what hiding it cost the true class's logit beyond random patches.
+        regions: of the data set.
     """
 
     model: str
@@ -61,6 +63,15 @@ class Focus:
     lsi: Mapping[Resolution, Floats] = field(default_factory=dict)
     nulls: Mapping[str, float] = field(default_factory=dict)
     excess: Mapping[str, Floats] = field(default_factory=dict)
+    regions: Regions = FACE
+
+    def primary(self, at: Resolution) -> Floats:
+        """LFR of the primary region."""
+        return self.lfr[at, self.regions.primary]
+
+    def has(self, at: Resolution) -> bool:
+        """Whether LFR of the primary region is known at a resolution."""
+        return (at, self.regions.primary) in self.lfr
 
 
 class Measured(Protocol):
@@ -172,9 +183,6 @@ def _at(cell: T, ids: Ids, value: Callable[[T], ArrayLike]) -> Floats:
 # --- Finished runs → the evidence hypotheses are judged by
 
 
-EXCESS = "excess_key_"  # followed by the fill: mean, blur
-
-
 def cells_of(runs: Iterable[Run]) -> list[Cell]:
     """Return which test images each run recognises."""
     return [
@@ -199,6 +207,8 @@ def _focus(run: Run) -> Focus:
     parts = {name: samples[samples["resolution"] == name] for name in RESOLUTIONS}
     native = parts["native"]
     matched = parts["matched"]
+    primary = run.regions.primary
+    excess = f"excess_{primary}_"  # followed by the fill: mean, blur
     if len(matched) and not np.array_equal(matched["row"], native["row"]):
         raise UserError(
             f"expected the same images at both resolutions in the focus_samples.csv of {run.path} "
@@ -216,22 +226,23 @@ def _focus(run: Run) -> Focus:
             for column in part.columns
             if column.startswith("lfr_")
         },
-        lsi={name: _numbers(part, "lsi_key") for name, part in parts.items() if len(part)},
-        nulls=_nulls(run.focus),
+        lsi={name: _numbers(part, f"lsi_{primary}") for name, part in parts.items() if len(part)},
+        nulls=_nulls(run.focus, primary),
         excess={
-            column.removeprefix(EXCESS): _numbers(native, column)
+            column.removeprefix(excess): _numbers(native, column)
             for column in native.columns
-            if column.startswith(EXCESS)
+            if column.startswith(excess)
         },
+        regions=run.regions,
     )
 
 
-def _nulls(table: pd.DataFrame) -> dict[str, float]:
-    """Return mean log LFR of KEY at the matched resolution, by null map."""
+def _nulls(table: pd.DataFrame, primary: str) -> dict[str, float]:
+    """Return mean log LFR of the primary region at the matched resolution, by null map."""
     if not len(table):
         return {}
     wanted = (table["resolution"] == "matched") & (table["masks"] == "given")
-    rows = table[wanted & (table["region"] == "key") & (table["source"] != "model")]
+    rows = table[wanted & (table["region"] == primary) & (table["source"] != "model")]
     return {
         row["source"] + ("" if pd.isna(row["seed"]) else f" {row['seed']:g}"): float(
             row["lfr_log_mean"]

@@ -1,4 +1,4 @@
-"""The family of tests of H2: four measures of KEY at two resolutions, and their checks."""
+"""The family of tests of H2: four measures at two resolutions, and their checks."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -6,6 +6,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from fer_lightning.data.regions import FACE
 from fer_lightning.hypotheses.evidence import RESOLUTIONS, Floats, Focus, Key, Resolution, align
 from fer_lightning.hypotheses.verdict import Row, row_of
 from fer_lightning.statistics import Comparison, compare, mcnemar
@@ -44,14 +45,14 @@ def at_limits(*several: Floats) -> int:
 
 
 MEASURES: dict[str, Measure] = {
-    "LFR": lambda focus, at: focus.lfr[at, "key"],
-    "log LFR": lambda focus, at: log_lfr(focus.lfr[at, "key"]),
-    "share LFR >= 1": lambda focus, at: at_least_1(focus.lfr[at, "key"]),
+    "LFR": lambda focus, at: focus.primary(at),
+    "log LFR": lambda focus, at: log_lfr(focus.primary(at)),
+    "share LFR >= 1": lambda focus, at: at_least_1(focus.primary(at)),
     "LSI": lambda focus, at: focus.lsi[at],
 }
 ZEROS_IN: dict[str, Measure] = {  # no logarithm: that of 0 is whatever one sets it to
-    "LFR": lambda focus, at: np.nan_to_num(focus.lfr[at, "key"]),
-    "share LFR >= 1": lambda focus, at: at_least_1(np.nan_to_num(focus.lfr[at, "key"])),
+    "LFR": lambda focus, at: np.nan_to_num(focus.primary(at)),
+    "share LFR >= 1": lambda focus, at: at_least_1(np.nan_to_num(focus.primary(at))),
     "LSI": lambda focus, at: np.nan_to_num(focus.lsi[at]),
 }
 TESTS = len(MEASURES) * len(RESOLUTIONS)  # at one fraction
@@ -92,6 +93,7 @@ def compare_focus(
         What could be compared: nothing without a common seed, native only where matched is missing.
     """
     results = []
+    region = title_of(found)
     suffix = ", zero maps as 0" if zeros_in else ""
     for at in RESOLUTIONS:
         for name, measure in (ZEROS_IN if zeros_in else MEASURES).items():
@@ -102,7 +104,10 @@ def compare_focus(
             first, second = values.values
             comparison = compare(first, second, level, resamples)
             row = row_of(
-                f"{name} of KEY, {at}{suffix}", comparison, "", "check" if zeros_in else "test"
+                f"{name} of {region}, {at}{suffix}",
+                comparison,
+                "",
+                "check" if zeros_in else "test",
             )
             if name.startswith("share") and len(values.seeds) == 1:
                 pair = ~np.isnan(first[0] + second[0])
@@ -113,8 +118,14 @@ def compare_focus(
     return results
 
 
+def title_of(found: Mapping[Key, Focus]) -> str:
+    """Name the primary region for readers: KEY for faces."""
+    regions = next((focus.regions for focus in found.values()), FACE)
+    return regions.title(regions.primary)
+
+
 def _has(focus: Focus, name: str, at: Resolution) -> bool:
-    return at in focus.lsi if name == "LSI" else (at, "key") in focus.lfr
+    return at in focus.lsi if name == "LSI" else focus.has(at)
 
 
 def _mean(values: Floats, other: Floats) -> float:

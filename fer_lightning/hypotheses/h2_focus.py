@@ -1,4 +1,4 @@
-"""H2: does one model look more at the key regions than the other?"""
+"""H2: does one model look more at the regions that matter than the other?"""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fer_lightning.data.regions import FACE
 from fer_lightning.hypotheses.evidence import Floats, Focus, Key, align, missing_cells
 from fer_lightning.hypotheses.focus_measures import (
     TESTS,
@@ -13,6 +14,7 @@ from fer_lightning.hypotheses.focus_measures import (
     at_limits,
     compare_focus,
     log_lfr,
+    title_of,
 )
 from fer_lightning.hypotheses.verdict import (
     Row,
@@ -56,7 +58,7 @@ class Beside(NamedTuple):
 
 
 def beside_nulls(name: str, focus: Sequence[Focus], alpha: float = ALPHA) -> Beside:
-    """Put a model's mean log LFR of KEY at the matched resolution beside its null maps'.
+    """Put a model's mean log LFR of the primary region, on one grid, beside its null maps'.
 
     Null maps are known by their mean only, whose own spread over images is left out; the highest
     of each kind counts, over twins and over the model's seeds.
@@ -66,11 +68,11 @@ def beside_nulls(name: str, focus: Sequence[Focus], alpha: float = ALPHA) -> Bes
         focus: of each seed, for the same images.
         alpha: the interval's level is 1 - alpha.
     """
-    usable = [f for f in focus if not np.isnan(f.lfr["matched", "key"]).all()]
+    usable = [f for f in focus if not np.isnan(f.primary("matched")).all()]
     if not usable:
         return Beside(None, None, [])
     means = [
-        bootstrap(log_lfr(f.lfr["matched", "key"]), family_level(1, alpha)).images for f in usable
+        bootstrap(log_lfr(f.primary("matched")), family_level(1, alpha)).images for f in usable
     ]
     # without training again: the lowest and highest end over seeds
     own = Interval(
@@ -84,10 +86,12 @@ def beside_nulls(name: str, focus: Sequence[Focus], alpha: float = ALPHA) -> Bes
         for null, value in one.nulls.items():
             if not np.isnan(value):
                 nulls[null] = max(value, nulls.get(null, -np.inf))
+    regions = usable[0].regions
+    what = f"log LFR of {regions.title(regions.primary)}, matched: {name}"
     rows: list[Row] = [
         {
             "kind": "null",
-            "comparison": f"log LFR of KEY, matched: {name} beside {null}",
+            "comparison": f"{what} beside {null}",
             "unit": "",
             "estimate": own.estimate - value,
             "low": own.low - value,
@@ -106,11 +110,11 @@ def _above(own: Interval, nulls: dict[str, float], kind: str) -> bool | None:
     return own.low > max(values) if values else None
 
 
-# --- The arbiter of H2: what hiding the key regions costs, which needs no map
+# --- The arbiter of H2: what hiding the primary region costs, which needs no map
 
 
 ARBITER_RULE = (
-    "The arbiter hides the key regions, and random patches of the same area, and takes by how much "
+    "The arbiter hides the region, and random patches of the same area, and takes by how much "
     "more the true class's logit drops. It contradicts where that excess lies below 0 for the "
     "first model, or lies below the second model's, each divided by its own SD over images "
     "because logits of two models have no common unit (whole interval, under any fill)."
@@ -122,7 +126,7 @@ class Arbitration(NamedTuple):
 
     Args:
         contradicts: hiding speaks against the first model's focus.
-        depends: hiding the key regions costs the first model more than patches, under every fill.
+        depends: hiding the region costs the first model more than patches, under every fill.
         rows: the numbers.
     """
 
@@ -136,6 +140,7 @@ def arbitrate(
     second: Mapping[str, Floats],
     names: tuple[str, str],
     alpha: float = ALPHA,
+    region: str = "KEY",
 ) -> Arbitration:
     """Ask the arbiter under each fill.
 
@@ -144,6 +149,7 @@ def arbitrate(
         second: likewise.
         names: of the models.
         alpha: intervals have the level 1 - alpha: contradiction only ever takes support away.
+        region: what was hidden, for readers.
 
     >>> rng = np.random.default_rng(0)
     >>> much, none = rng.normal(1.0, 1.0, (1, 99)), rng.normal(0.0, 1.0, (1, 99))
@@ -159,7 +165,7 @@ def arbitrate(
     for fill in first:
         own = [compare_differences(excess[fill], level) for excess in (first, second)]
         apart = compare_differences(_scaled(first[fill]) - _scaled(second[fill]), level)
-        title = f"hiding KEY ({fill}) beyond random patches"
+        title = f"hiding {region} ({fill}) beyond random patches"
         rows += [
             row_of(f"{title}, {name}", found, "logit", "arbiter")
             for name, found in zip(names, own, strict=True)
@@ -184,7 +190,7 @@ def _scaled(excess: Floats) -> Floats:
 
 
 GATES = (
-    "The difference is that of log LFR of KEY with all maps averaged to one grid, because LFR "
+    "The difference is that of log LFR with all maps averaged to one grid, because LFR "
     "itself grows with a map's resolution and one map without heat outside decides its mean. "
     "Support is taken back, to undecided, where the share of images with LFR >= 1 with zero maps "
     "counted as 0 points the other way, where LSI on the same grid does, where the first model is "
@@ -213,9 +219,9 @@ def against(
     elif not beside.above_twins:
         found.append(f"{models[0]} is not above its own untrained twins")
     if arbiter is None:
-        found.append("nobody asked the arbiter (no occlusion values)")
+        found.append("nobody asked the arbiter (no hiding values)")
     elif arbiter.contradicts:
-        found.append("hiding the key regions contradicts it")
+        found.append("hiding the region contradicts it")
     return found
 
 
@@ -241,14 +247,14 @@ def caveats(
         )
     for model, one in zip(models, beside, strict=True):
         if one.above_twins is False:
-            told.append(f"{model} looks at key regions no more than untrained twins of it do.")
+            told.append(f"{model} looks there no more than untrained twins of it do.")
         if one.above_blobs is False:
             told.append(
                 f"A blob of heat at the image's centre, which knows nothing, reaches {model}'s LFR."
             )
     if arbiter is not None and not arbiter.depends:
         told.append(
-            f"Hiding the key regions does not clearly cost {models[0]} more than hiding as many "
+            f"Hiding the region does not clearly cost {models[0]} more than hiding as many "
             "pixels at random."
         )
     return told
@@ -266,7 +272,7 @@ def focus(
 
     Args:
         found: as `by_key` gives it.
-        first: the model said to look at key regions more.
+        first: the model said to look at the primary region more.
         second: the other.
         fractions: planned ones.
         seeds: planned ones.
@@ -305,8 +311,8 @@ def _at_fraction(
     m, level, resamples, alpha = family
     groups = [(model, fraction) for model in models]
     statement = (
-        f"{models[0]} looks more at the key regions than {models[1]} at {100 * fraction:g} % of "
-        "the training data"
+        f"{models[0]} looks more at {region_in_words(found)} than {models[1]} at "
+        f"{100 * fraction:g} % of the training data"
     )
     rule = f"{rule_for('difference', m, alpha)} {GATES} {ARBITER_RULE}"
     missing = missing_cells(found, groups, seeds)
@@ -324,7 +330,7 @@ def _at_fraction(
     arbiter = _arbiter(found, models, fraction, main.seeds, alpha)
     doubts = against(measured, zeros_in, beside[0], arbiter, models)
     outcome = judge(main.comparison, float(main.row["p_bonferroni"]), alpha)
-    reason = f"log LFR of KEY on one grid: {in_words(main.row)}."
+    reason = f"log LFR of {title_of(found)} on one grid: {in_words(main.row)}."
     if outcome == "supported" and doubts:
         outcome = "undecided"
         reason += f" But {'; '.join(doubts)}."
@@ -338,14 +344,24 @@ def _at_fraction(
     told = seed_caveats(main.comparison) + caveats(measured, main, beside, arbiter, models)
     limits = at_limits(
         *(
-            found[model, fraction, seed].lfr["matched", "key"]
+            found[model, fraction, seed].primary("matched")
             for model in models
             for seed in main.seeds
         )
     )
     if limits:
-        told.append(f"Maps without heat inside or outside KEY weigh most in log LFR: {limits}.")
+        told.append(
+            f"Maps without heat inside or outside {title_of(found)} weigh most in log LFR: "
+            f"{limits}."
+        )
     return Verdict("H2", statement, outcome, reason, rule, rows, told, missing)
+
+
+def region_in_words(found: Mapping[Key, Focus]) -> str:
+    """Name the primary region in a sentence: "the key regions" of a face, "the defect"."""
+    regions = next((focus.regions for focus in found.values()), FACE)
+    several = len(regions.members(regions.primary)) > 1
+    return f"the {regions.primary} regions" if several else f"the {regions.primary}"
 
 
 def _arbiter(

@@ -5,6 +5,7 @@ from functools import partial
 
 import numpy as np
 
+from fer_lightning.data.regions import FACE
 from fer_lightning.hypotheses import paper
 from fer_lightning.hypotheses.contrast import Question, contrast
 from fer_lightning.hypotheses.evidence import Cell, Floats, Focus, Key, Resolution, align
@@ -107,7 +108,7 @@ def focus_rows(
         Six rows, or none where no seed is common to both models or a seed has no pair.
     """
     groups = [(first, fraction), (second, fraction)]
-    there = {key: f for key, f in found.items() if (resolution, "key") in f.lfr}
+    there = {key: f for key, f in found.items() if f.has(resolution) and f.regions == FACE}
     m = len(paper.FOCUS)
     level, resamples = family_level(m, alpha), family_resamples(m, alpha)
     rows: list[Row] = []

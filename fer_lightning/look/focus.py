@@ -6,27 +6,18 @@ from typing import Any, Literal, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from fer_lightning.data.regions import ORDER
+from fer_lightning.data.regions import Regions
 from fer_lightning.errors import UserError
-from fer_lightning.look.controls.hiding import Occlusion, answers, occlusion
+from fer_lightning.look.controls.hiding import Hiding, answers, hide_regions
 from fer_lightning.look.controls.masks import variants
 from fer_lightning.look.controls.null_maps import SEEDS, null_maps, untrained_twin
 from fer_lightning.look.heat import GRID, match, to_heat
-from fer_lightning.look.measure import (
-    ROWS,
-    measure,
-    measure_variants,
-    summarise_regions,
-    usable,
-    with_stand_ins,
-)
-from fer_lightning.look.methods import Method, explain
-
-# --- The table of a checkpoint: its focus numbers beside those of maps that know nothing
-
+from fer_lightning.look.measure import measure, measure_variants, summarise_regions, usable
+from fer_lightning.look.methods import explain
 
 Target = Literal["predicted", "true"]
 Row = dict[str, float | int | str]
+MODEL = "model"  # the name of a model's own maps beside those that know nothing
 
 
 class Source(NamedTuple):
@@ -45,13 +36,91 @@ class Source(NamedTuple):
     grid: str = ""
 
 
+class Sample(NamedTuple):
+    """The images that a model is asked about.
+
+    Args:
+        images: (N, C, H, W) floats in [0, 1] on the model's device.
+        labels: (N,) true classes, on the CPU.
+        masks: (N, R, H, W) bool in the order of `regions`.
+        regions: of their data set.
+    """
+
+    images: Tensor
+    labels: Tensor
+    masks: Tensor
+    regions: Regions
+
+    def check(self) -> None:
+        """Refuse masks that do not belong to the images, before any map is made.
+
+        Raises:
+            UserError: another number, another size, other regions, or an image without the
+                primary region.
+        """
+        N, size, order = len(self.images), tuple(self.images.shape[2:]), self.regions.order
+        if tuple(self.masks.shape) != (N, len(order), *size) or self.masks.dtype != torch.bool:
+            raise UserError(
+                f"expected boolean masks of shape {(N, len(order), *size)} ({', '.join(order)}) "
+                f"but got {self.masks.dtype} of shape {tuple(self.masks.shape)}; see "
+                "fer_lightning.data.masks.masks_for"
+            )
+        if self.labels.shape != (N,):
+            raise UserError(
+                f"expected one label for each of {N} images but got shape "
+                f"{tuple(self.labels.shape)}"
+            )
+        row = self.regions.row(self.regions.primary)
+        useless = (~usable(self.masks, self.regions)[:, row]).nonzero().flatten().tolist()
+        if useless:
+            state = "a full" if self.masks[useless[0], row].any() else "an empty"
+            raise UserError(
+                f"expected masks with pixels inside and outside but got {state} "
+                f"{self.regions.primary} mask for image {useless[0]} ({len(useless)} such "
+                "masks); leave such images out"
+            )
+
+
+def model_maps(
+    model: nn.Module,
+    sample: Sample,
+    target: Target = "predicted",
+    method: str = "grad_cam",
+    batch_size: int = 256,
+) -> Source:
+    """Make a model's own maps.
+
+    Args:
+        model: a `VisionModel`, left as it was.
+        sample: the images.
+        target: explain the class that the model predicts itself, or the true one.
+        method: as for `explain`.
+        batch_size: images in one pass.
+    """
+    images = sample.images
+    wanted = sample.labels.to(images.device) if target == "true" else None
+    signed = explain(model, images, wanted, method, batch_size)
+    heat = to_heat(signed, (images.shape[2], images.shape[3])).cpu()
+    return Source(MODEL, "", heat, f"{signed.shape[1]}x{signed.shape[2]}")
+
+
+def null_sources(own: Source, seed: int = 0) -> list[Source]:
+    """Make the maps that know nothing, for a model's maps on their own grid."""
+    rows, columns = map(int, own.grid.split("x"))
+    found = null_maps(own.heat, (rows, columns), seed)
+    noise = "random_grid"
+    return [
+        Source(name, str(seed) if name == noise else "", maps, own.grid if name == noise else "")
+        for name, maps in found.items()
+    ]
+
+
 def map_sources(
     model: nn.Module,
-    images: Tensor,
-    labels: Tensor,
+    sample: Sample,
     seed: int = 0,
     target: Target = "predicted",
-    method: Method = "grad_cam",
+    method: str = "grad_cam",
     twin_seeds: Sequence[int] = SEEDS,
     batch_size: int = 256,
 ) -> list[Source]:
@@ -59,52 +128,40 @@ def map_sources(
 
     Args:
         model: a `VisionModel`, left as it was.
-        images: (N, C, H, W) floats in [0, 1] on the model's device.
-        labels: (N,) true classes.
+        sample: the images.
         seed: of the random maps.
-        target: explain the class that each model predicts itself, or the true one.
+        target: as for `model_maps`.
         method: as for `explain`.
         twin_seeds: of the untrained twins.
         batch_size: images in one pass.
     """
-    wanted = labels.to(images.device) if target == "true" else None
-    size = (images.shape[2], images.shape[3])
-    signed = explain(model, images, wanted, method, batch_size)
-    grid = (signed.shape[1], signed.shape[2])
-    native = f"{grid[0]}x{grid[1]}"
-    heat = to_heat(signed, size).cpu()
-    sources = [Source("model", "", heat, native)]
-    for name, maps in null_maps(heat, grid, seed).items():
-        noise = name == "random_grid"
-        sources.append(Source(name, str(seed) if noise else "", maps, native if noise else ""))
+    own = model_maps(model, sample, target, method, batch_size)
+    sources = [own, *null_sources(own, seed)]
     for twin_seed in twin_seeds:
         twin = untrained_twin(model, twin_seed)
-        signed = explain(twin, images, wanted, method, batch_size)
-        sources.append(Source("untrained", str(twin_seed), to_heat(signed, size).cpu(), native))
+        heat = model_maps(twin, sample, target, method, batch_size).heat
+        sources.append(Source("untrained", str(twin_seed), heat, own.grid))
     return sources
 
 
 def tabulate(
-    sources: Sequence[Source], masks: Tensor, seed: int = 0, grid: int = GRID
+    sources: Sequence[Source], masks: Tensor, regions: Regions, seed: int = 0, grid: int = GRID
 ) -> list[Row]:
     """Measure all maps at their own and at one common resolution, under all variants of the masks.
 
     Args:
         sources: as `map_sources` makes them.
-        masks: (N, 7, H, W) bool in `ORDER`.
+        masks: (N, R, H, W) bool in the order of `regions`.
+        regions: of the data set.
         seed: of the shuffled masks.
         grid: cells along each side of the common resolution.
 
     Returns:
-        Tidy rows: `source`, `seed`, `grid`, `resolution` ("native" or "matched"), `masks`
+        Tidy rows: `source`, `seed`, `resolution` ("native" or "matched"), `grid`, `masks`
         ("given", "dilated", "eroded", "shuffled"), and what `summarise_regions` gives.
     """
-    masks = masks.cpu()
-    every = variants(masks, seed)
-    counted = [usable(changed) for changed in every.values()]
-    # given masks must be usable; others may have been eroded away
-    changed = [m if name == "given" else with_stand_ins(m) for name, m in every.items()]
-    stacked = torch.stack(changed, dim=1)  # (N, V, 7, H, W)
+    every = variants(masks.cpu(), seed)
+    stacked = torch.stack(list(every.values()), dim=1)  # (N, V, R, H, W)
     rows: list[Row] = []
     for source in sources:
         resolutions = (
@@ -112,8 +169,8 @@ def tabulate(
             ("matched", f"{grid}x{grid}", match(source.heat, grid)),
         )
         for resolution, cells, heat in resolutions:
-            found = measure_variants(heat, stacked)
-            for variant, values, count in zip(every, found, counted, strict=True):
+            found = measure_variants(heat, stacked, regions)
+            for variant, values in zip(every, found, strict=True):
                 names: Row = {
                     "source": source.name,
                     "seed": source.seed,
@@ -121,67 +178,34 @@ def tabulate(
                     "grid": cells,
                     "masks": variant,
                 }
-                rows += [names | summary for summary in summarise_regions(values, count)]
+                rows += [names | summary for summary in summarise_regions(values, regions)]
     return rows
 
 
 def focus_table(
     model: nn.Module,
-    images: Tensor,
-    masks: Tensor,
-    labels: Tensor,
+    sample: Sample,
     seed: int = 0,
     target: Target = "predicted",
-    method: Method = "grad_cam",
+    method: str = "grad_cam",
     twin_seeds: Sequence[int] = SEEDS,
     grid: int = GRID,
     batch_size: int = 256,
 ) -> list[Row]:
     """Return the tidy table of a model; arguments as for `map_sources` and `tabulate`.
 
+    >>> from fer_lightning.data.regions import FACE
     >>> from fer_lightning.models import CNN
     >>> model = CNN(image_size=8, widths=(4, 4, 4, 4))
     >>> masks = torch.zeros(2, 7, 8, 8, dtype=torch.bool)
     >>> masks[:, :, :4] = True
-    >>> rows = focus_table(model, torch.rand(2, 1, 8, 8), masks, torch.tensor([0, 3]))
-    >>> len(rows)  # 10 kinds of maps, 2 resolutions, 3 variants of masks, 6 regions
+    >>> sample = Sample(torch.rand(2, 1, 8, 8), torch.tensor([0, 3]), masks, FACE)
+    >>> len(focus_table(model, sample))  # 10 kinds of maps, 2 resolutions, 3 masks, 6 regions
     360
     """
-    check_inputs(images, masks, labels)
-    sources = map_sources(
-        model, images, labels, seed, target, method, twin_seeds, batch_size=batch_size
-    )
-    return tabulate(sources, masks, seed, grid)
-
-
-def check_inputs(images: Tensor, masks: Tensor, labels: Tensor) -> None:
-    """Refuse masks that do not belong to the images, before any map is made.
-
-    Raises:
-        UserError: another number, another size, other regions, or an empty or full mask.
-    """
-    N, size = len(images), tuple(images.shape[2:])
-    if tuple(masks.shape) != (N, len(ORDER), *size) or masks.dtype != torch.bool:
-        raise UserError(
-            f"expected boolean masks of shape {(N, len(ORDER), *size)} ({', '.join(ORDER)}) but "
-            f"got {masks.dtype} of shape {tuple(masks.shape)}; see data.regions.masks_for"
-        )
-    if labels.shape != (N,):
-        raise UserError(
-            f"expected one label for each of {N} images but got shape {tuple(labels.shape)}"
-        )
-    area = masks.flatten(2).sum(2)
-    useless = ((area == 0) | (area == masks[0, 0].numel())).nonzero().tolist()
-    if useless:
-        image, region = useless[0]
-        state = "an empty" if area[image, region] == 0 else "a full"
-        raise UserError(
-            f"expected masks with pixels inside and outside but got {state} {ORDER[region]} mask "
-            f"for image {image} ({len(useless)} such masks); leave such images out"
-        )
-
-
-KEY = ROWS.index("key")
+    sample.check()
+    sources = map_sources(model, sample, seed, target, method, twin_seeds, batch_size)
+    return tabulate(sources, sample.masks, sample.regions, seed, grid)
 
 
 class Focus(NamedTuple):
@@ -193,23 +217,25 @@ class Focus(NamedTuple):
         values: of the model's maps, by resolution ("native", "matched"), what `measure` gives.
         hidden: what hiding regions did.
         predicted: (N,) classes.
+        method: how the maps were made.
+        regions: of the data set.
     """
 
     sources: list[Source]
     table: list[Row]
     values: dict[str, dict[str, Tensor]]
-    hidden: Occlusion
+    hidden: Hiding
     predicted: Tensor
+    method: str
+    regions: Regions
 
 
 def measure_focus(
     model: nn.Module,
-    images: Tensor,
-    labels: Tensor,
-    masks: Tensor,
+    sample: Sample,
     seed: int = 0,
     target: Target = "predicted",
-    method: Method = "grad_cam",
+    method: str = "grad_cam",
     grid: int = GRID,
     batch_size: int = 256,
 ) -> Focus:
@@ -217,9 +243,7 @@ def measure_focus(
 
     Args:
         model: a `VisionModel`, left as it was.
-        images: (N, C, H, W) floats in [0, 1] on the model's device.
-        labels: (N,) true classes, on the CPU.
-        masks: (N, 7, H, W) bool in the regions' order.
+        sample: the images.
         seed: of noise and random patches.
         target: explain the class that the model predicts, or the true one.
         method: the kind of map.
@@ -229,42 +253,68 @@ def measure_focus(
     Raises:
         UserError: masks that do not belong to the images.
     """
-    check_inputs(images, masks, labels)
+    sample.check()
+    regions = sample.regions
     ways: dict[str, Any] = {"target": target, "method": method, "batch_size": batch_size}
-    sources = map_sources(model, images, labels, seed, **ways)
+    sources = map_sources(model, sample, seed, **ways)
     heat = {"native": sources[0].heat, "matched": match(sources[0].heat, grid)}
-    values = {name: measure(maps, masks) for name, maps in heat.items()}
-    focus = {name: values["native"][name][:, KEY] for name in ("lfr", "background")}
-    hidden = occlusion(
+    values = {name: measure(maps, sample.masks, regions) for name, maps in heat.items()}
+    row = regions.row(regions.primary)
+    said = {"lfr": regions.primary, "background": "background"}
+    hidden = hide_regions(
         model,
-        images,
-        labels,
-        masks,
-        {"key": focus["lfr"], "background": focus["background"]},
+        sample.images,
+        sample.labels,
+        sample.masks,
+        regions,
+        {region: values["native"][name][:, row] for name, region in said.items()},
         seeds=range(seed, seed + 3),
         batch_size=batch_size,
     )
-    predicted = answers(model, images, batch_size).argmax(1)
-    return Focus(sources, tabulate(sources, masks, seed, grid), values, hidden, predicted)
+    predicted = answers(model, sample.images, batch_size).argmax(1)
+    table = tabulate(sources, sample.masks, regions, seed, grid)
+    return Focus(sources, table, values, hidden, predicted, method, regions)
 
 
-def samples(
+def tables_of(
+    found: Focus, sample: Sample, rows: Sequence[int], files: Sequence[str], classes: Sequence[str]
+) -> dict[str, list[Row]]:
+    """Return the tables of a run folder by name, each row with the method that made the maps.
+
+    Args:
+        found: of N images.
+        sample: the images.
+        rows: their places in the data set.
+        files: their names.
+        classes: names of the classes.
+    """
+    tables = {
+        "focus": found.table,
+        "focus_samples": sample_rows(found, sample.labels, rows, files, classes),
+        "hiding": found.hidden.rows,
+    }
+    return {name: with_method(table, found.method) for name, table in tables.items()}
+
+
+def with_method(rows: Sequence[Row], method: str) -> list[Row]:
+    """Put the method's name before each row.
+
+    >>> with_method([{"source": "model"}], "occlusion")
+    [{'method': 'occlusion', 'source': 'model'}]
+    """
+    return [{"method": method, **row} for row in rows]
+
+
+def sample_rows(
     found: Focus,
     labels: Tensor,
     rows: Sequence[int],
     files: Sequence[str],
     classes: Sequence[str],
 ) -> list[Row]:
-    """Return one row for each image and resolution: its focus numbers and what hiding did.
-
-    Args:
-        found: of N images.
-        labels: (N,) true classes.
-        rows: their places in the data set.
-        files: their names.
-        classes: names of the classes.
-    """
+    """Return one row for each image and resolution: its focus numbers and what hiding did."""
     table: list[Row] = []
+    primary = found.regions.row(found.regions.primary)
     for i, (row, file, label) in enumerate(zip(rows, files, labels.tolist(), strict=True)):
         about: Row = {
             "row": row,
@@ -280,9 +330,9 @@ def samples(
             focus = {
                 f"{name}_{region}": numbers[name][i, r].item()
                 for name in ("lfr", "lsi")
-                for r, region in enumerate(ROWS)
+                for r, region in enumerate(found.regions.rows)
             }
-            background = numbers["background"][i, KEY].item()
+            background = numbers["background"][i, primary].item()
             here: Row = {"resolution": resolution, **focus, "background_share": background}
             table.append(about | here | drops)
     return table

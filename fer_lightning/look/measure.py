@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from fer_lightning.data.regions import ORDER
+from fer_lightning.data.regions import Regions
 from fer_lightning.look.metrics import (
     background_share,
     local_focus_ratio,
@@ -16,137 +16,151 @@ from fer_lightning.look.metrics import (
 )
 
 Number = float | int
-ROWS = ("eyes", "mouth", "eyebrow", "nose", "key", "all")  # of the table, in the paper's order
-PARTS = {"key": ("eyes", "mouth", "eyebrow"), "all": ("eyes", "mouth", "eyebrow", "nose")}
-FACE = ORDER.index("face")
+METRICS = ("lfr", "lsi", "background", "mass", "pointing", "auc")
 
 
-def usable(masks: Tensor) -> Tensor:
-    """Tell for which images and regions a mask has an inside and an outside, and so has the face.
+def usable(masks: Tensor, regions: Regions) -> Tensor:
+    """Tell for which images and regions a mask has an inside and an outside.
 
     Args:
-        masks: (N, 7, H, W) in `ORDER`.
+        masks: (N, R, H, W) in the order of `regions`.
+        regions: of the data set.
 
     Returns:
-        (N, 6) bool in the order of `ROWS`.
+        (N, rows) bool in the order of ``regions.rows``.
     """
-    area = masks.flatten(2).sum(2)
-    fine = (area > 0) & (area < masks[0, 0].numel())
-    return fine[:, [ORDER.index(name) for name in ROWS]] & fine[:, FACE, None]
+    area = masks[:, : len(regions.rows)].flatten(2).sum(2)
+    return (area > 0) & (area < masks[0, 0].numel())
 
 
-def measure(heat: Tensor, masks: Tensor, threshold: float = 0.5) -> dict[str, Tensor]:
+def measure(
+    heat: Tensor, masks: Tensor, regions: Regions, threshold: float = 0.5
+) -> dict[str, Tensor]:
     """Compute every focus number of each image.
 
     Args:
         heat: (N, H, W) finite and not negative.
-        masks: (N, 7, H, W) bool in `ORDER`.
+        masks: (N, R, H, W) bool in the order of `regions`.
+        regions: of the data set.
         threshold: share of a map's maximum from which a pixel is hot, for LSI.
 
     Returns:
-        By name, (N, 6) in the order of `ROWS`, NaN for a zero map: `lfr`, `lsi` (the overlap of a
-        single region; its mean over eyes, eyebrow and mouth for KEY, over these and the nose for
-        ALL), `mass` (mass ratio), `pointing`, `auc`, and `background` (alike for each region).
+        By name, (N, rows) in the order of ``regions.rows``, NaN for a zero map or a region that the
+        image does not have: `lfr`, `lsi` (the overlap of a single region; its mean over the parts
+        of a union), `mass` (mass ratio), `pointing`, `auc`, `background` (alike for each region;
+        NaN where the regions have no outside), and `counted`: whether the image has the region.
 
     Raises:
-        UserError: NaN or negative heat; masks of another size, empty or full.
+        UserError: NaN or negative heat, or masks of another size.
 
+    >>> from fer_lightning.data.regions import FACE
     >>> heat, masks = torch.ones(2, 4, 4), torch.zeros(2, 7, 4, 4, dtype=torch.bool)
     >>> masks[:, :, :2] = True
-    >>> measure(heat, masks)["mass"][0].tolist()
+    >>> measure(heat, masks, FACE)["mass"][0].tolist()
     [1.0, 1.0, 1.0, 1.0, 1.0, 1.0]
     """
-    return measure_variants(heat, masks[:, None], threshold)[0]
+    return measure_variants(heat, masks[:, None], regions, threshold)[0]
 
 
 def measure_variants(
-    heat: Tensor, masks: Tensor, threshold: float = 0.5
+    heat: Tensor, masks: Tensor, regions: Regions, threshold: float = 0.5
 ) -> list[dict[str, Tensor]]:
     """Compute what `measure` does under several masks at once, which ranks each map only once.
 
     Args:
         heat: (N, H, W).
-        masks: (N, V, 7, H, W).
+        masks: (N, V, R, H, W).
+        regions: as for `measure`.
         threshold: as for `measure`.
 
     Returns:
         V times what `measure` returns.
     """
-    V = masks.shape[1]
-    regions = masks[:, :, [ORDER.index(name) for name in ROWS]].flatten(1, 2)  # (N, V * 6, H, W)
-    single = masks[:, :, [ORDER.index(name) for name in ROWS[:4]]].flatten(1, 2)
-    overlap = region_overlap(heat, single, threshold).unflatten(1, (V, 4))
-    of_whole = [overlap[..., [ROWS.index(name) for name in PARTS[whole]]] for whole in PARTS]
-    background = background_share(heat, masks[:, :, FACE])
+    N, V = masks.shape[:2]
+    rows, parts = len(regions.rows), len(regions.parts)
+    counted = usable(masks.flatten(0, 1), regions).view(N, V, rows)
+    masks = _with_stand_ins(masks)
+    each = masks[:, :, :rows].flatten(1, 2)  # (N, V * rows, H, W)
+    overlap = region_overlap(heat, masks[:, :, :parts].flatten(1, 2), threshold)
+    overlap = overlap.unflatten(1, (V, parts))
+    lost = ~counted[..., :parts]
+    overlap = overlap.masked_fill(lost.to(overlap.device), torch.nan)
+    unions = [
+        overlap[..., [regions.row(part) for part in some]].mean(2, keepdim=True)
+        for some in regions.unions.values()
+    ]
+    outside = torch.full((N, V), torch.nan)
+    if regions.outside:
+        outside = background_share(heat, masks[:, :, -1])
     found = {
-        "lfr": local_focus_ratio(heat, regions),
-        "lsi": torch.cat([overlap, *(part.mean(2, keepdim=True) for part in of_whole)], 2),
-        "background": background[..., None].expand(-1, -1, len(ROWS)),
-        "mass": mass_ratio(heat, regions),
-        "pointing": pointing_game(heat, regions),
-        "auc": mask_auc(heat, regions),
+        "lfr": local_focus_ratio(heat, each),
+        "lsi": torch.cat([overlap, *unions], 2),
+        "background": outside[..., None].expand(-1, -1, rows),
+        "mass": mass_ratio(heat, each),
+        "pointing": pointing_game(heat, each),
+        "auc": mask_auc(heat, each),
     }
-    shaped = {name: values.reshape(len(heat), V, len(ROWS)) for name, values in found.items()}
+    shaped = {name: values.reshape(N, V, rows) for name, values in found.items()}
+    for name, values in shaped.items():
+        shaped[name] = values.masked_fill(~counted.to(values.device), torch.nan)
+    shaped["counted"] = counted
     return [{name: values[:, v] for name, values in shaped.items()} for v in range(V)]
 
 
-def with_stand_ins(masks: Tensor) -> Tensor:
-    """Replace masks, (N, 7, H, W), without an inside or an outside by a single pixel.
+def _with_stand_ins(masks: Tensor) -> Tensor:
+    """Replace masks, (N, V, R, H, W), without an inside or an outside by a single pixel.
 
     `usable` tells which these are.
     """
-    area = masks.flatten(2).sum(2)
-    masks = masks.clone()
-    pixel = torch.zeros_like(masks[0, 0])
-    pixel[0, 0] = True
-    masks[(area == 0) | (area == pixel.numel())] = pixel
+    area = masks.flatten(3).sum(3)
+    unusable = (area == 0) | (area == masks[0, 0, 0].numel())
+    if unusable.any():
+        masks = masks.clone()
+        pixel = torch.zeros_like(masks[0, 0, 0])
+        pixel[0, 0] = True
+        masks[unusable] = pixel
     return masks
 
 
-def summarise_regions(
-    values: dict[str, Tensor], counted: Tensor | None = None
-) -> list[dict[str, Number | str]]:
-    """Sum up the values of `measure` over images, one row a region.
+def zero_maps(values: dict[str, Tensor], row: int) -> int:
+    """Count images that have the region but whose map has no heat at all."""
+    return int((values["lfr"][:, row].isnan() & values["counted"][:, row].to("cpu")).sum())
+
+
+def summarise_regions(values: dict[str, Tensor], regions: Regions) -> list[dict[str, Number | str]]:
+    """Sum up the values of `measure` over images, one row per region.
 
     Args:
-        values: as `measure` returns them.
-        counted: (N, 6) which images count for a region, as `usable` tells; all by default. Where a
-            part of KEY or ALL does not count, the image is left out of their LSI only.
+        values: as `measure` returns them. Images that do not have a region are left out of it;
+            those that lack a part of a union are left out of the union's LSI only.
+        regions: as for `measure`.
 
     Returns:
-        Rows in the order of `ROWS` with `region`, `n` (images counted), `zero_maps` (of these) and
-        means with zero maps left out; `_zeros_in`: with zero maps counted as 0.
+        Rows in the order of ``regions.rows`` with `region`, `n` (images counted), `zero_maps` (of
+        these) and means with zero maps left out; `_zeros_in`: with zero maps counted as 0.
 
+    >>> from fer_lightning.data.regions import FACE
     >>> ones = torch.ones(3, 6)
     >>> lfr = torch.tensor([0.5, 2.0, torch.nan])[:, None].expand(3, 6)
-    >>> names = ("lsi", "background", "mass", "pointing", "auc")
-    >>> row = summarise_regions({"lfr": lfr, **dict.fromkeys(names, ones)})[4]
+    >>> values = dict.fromkeys(METRICS, ones) | {"lfr": lfr, "counted": ones.bool()}
+    >>> row = summarise_regions(values, FACE)[4]
     >>> row["region"], row["n"], row["zero_maps"], row["lfr_mean"], row["lfr_share_ge_1"]
     ('key', 3, 1, 1.25, 0.5)
     """
-    if counted is None or counted.all():
-        found = _summaries({name: of_all.double() for name, of_all in values.items()})
+    counted = values["counted"].cpu()
+    numbers = {name: values[name].double().cpu() for name in METRICS}
+    if counted.all():
+        found = _summaries(numbers)
     else:
         found = []
-        counted = counted.cpu()
-        values = values | {"lsi": _of_whole_parts(values["lsi"], counted)}
         for i, keep in enumerate(counted.unbind(1)):
-            kept = {name: of_all[keep, i : i + 1].double() for name, of_all in values.items()}
+            kept = {name: of_all[keep, i : i + 1] for name, of_all in numbers.items()}
             found += _summaries(kept) if keep.any() else [_nothing(kept)]
-    return [{"region": region, **row} for region, row in zip(ROWS, found, strict=True)]
-
-
-def _of_whole_parts(lsi: Tensor, counted: Tensor) -> Tensor:
-    """Blank the LSI, (N, 6), of KEY and ALL where one of their parts does not count."""
-    lsi = lsi.clone()
-    for whole, parts in PARTS.items():
-        lost = ~counted[:, [ROWS.index(name) for name in parts]].all(1)
-        lsi[lost, ROWS.index(whole)] = torch.nan
-    return lsi
+    return [{"region": region, **row} for region, row in zip(regions.rows, found, strict=True)]
 
 
 def _summaries(values: dict[str, Tensor]) -> list[dict[str, Number | str]]:
-    """Sum up (N, R) values, one row a region; N is not 0."""
+    """Sum up (N, R) values, one row per region; N is not 0."""
     lfr = summarise_ratio(values["lfr"])
     mean = {name: summarise(of_image)["mean"] for name, of_image in values.items() if name != "lfr"}
     columns = {
@@ -172,6 +186,6 @@ def _summaries(values: dict[str, Tensor]) -> list[dict[str, Number | str]]:
 
 
 def _nothing(values: dict[str, Tensor]) -> dict[str, Number | str]:
-    """Return the row of a region that was eroded away in every image: there, without numbers."""
+    """Return the row of a region that no image has, eroded away maybe: there, without numbers."""
     names = _summaries({name: torch.full((1, 1), torch.nan) for name in values})[0]
     return {**dict.fromkeys(names, torch.nan), "n": 0, "zero_maps": 0}

@@ -9,13 +9,14 @@ from typing import Any
 from rich import box
 from rich.table import Table
 
-from fer_lightning.look.measure import ROWS
+from fer_lightning.data.regions import Regions
 
 Row = Mapping[str, Any]
 FOCUS_COLUMNS = ("LFR mean ± SD", "median", "log", "≥1.0 %", "LSI", "bg", "mass", "zeros")
 LEGEND = (
     "log: mean ln LFR. ≥1.0 %: images with LFR of at least 1, zero maps left out/counted as 0. "
-    "bg: share of heat outside the face. mass: share of heat over share of area. zeros: zero maps."
+    "bg: share of heat outside the {subject}. mass: share of heat over share of area. "
+    "zeros: zero maps."
 )
 
 
@@ -34,59 +35,64 @@ def to_csv(rows: Sequence[Row]) -> str:
     return text.getvalue()
 
 
-def focus_view(rows: Iterable[Row], resolution: str) -> Table:
-    """Lay out the model's regions, and beneath them KEY of each null map, at one resolution.
+def focus_view(rows: Iterable[Row], resolution: str, regions: Regions) -> Table:
+    """Lay out the model's regions, and beneath them the primary one of each null map.
 
     Args:
         rows: as `tabulate` makes them.
         resolution: "native" or "matched".
+        regions: of the data set.
     """
+    primary = regions.primary
     rows = [r for r in rows if r["resolution"] == resolution and r["masks"] == "given"]
     of_model = {row["region"]: row for row in rows if row["source"] == "model"}
-    first = of_model["key"]
+    first = of_model[primary]
     title = f"Focus at {resolution} resolution: {first['grid']} cells, N={first['n']}"
     table = _table(title, ["region"], FOCUS_COLUMNS)
-    for region in ROWS:
-        table.add_row(region.upper(), *_focus_cells(of_model[region]))
+    for region in regions.rows:
+        table.add_row(regions.title(region), *_focus_cells(of_model[region]))
     table.add_section()
-    table.add_row("KEY of")
+    table.add_row(f"{regions.title(primary)} of")
     for row in rows:
-        if row["source"] != "model" and row["region"] == "key":
+        if row["source"] != "model" and row["region"] == primary:
             table.add_row(f" {_name(row)}", *_focus_cells(row))
     return table
 
 
-def verdict(rows: Iterable[Row]) -> str:
-    """Say in a sentence which null maps reach the model's median LFR of KEY at one resolution.
+def verdict(rows: Iterable[Row], regions: Regions) -> str:
+    """Say which null maps reach the model's median LFR of the primary region at one resolution.
 
+    >>> from fer_lightning.data.regions import FACE
     >>> same = {"resolution": "matched", "masks": "given", "region": "key", "grid": "6x6"}
     >>> model = {"source": "model", "seed": "", "lfr_median": 1.6}
     >>> blob = {"source": "gaussian_0.17", "seed": "", "lfr_median": 2.4}
-    >>> verdict([same | model, same | blob])
+    >>> verdict([same | model, same | blob], FACE)
     'KEY at 6x6 cells: median LFR 1.600, which gaussian 0.17 (2.400) reaches without looking.'
     """
-    wanted = {"resolution": "matched", "masks": "given", "region": "key"}
+    name = regions.title(regions.primary)
+    wanted = {"resolution": "matched", "masks": "given", "region": regions.primary}
     model, *nulls = [row for row in rows if wanted.items() <= row.items()]
-    start = f"KEY at {model['grid']} cells: median LFR {number(model['lfr_median'])}, which "
+    start = f"{name} at {model['grid']} cells: median LFR {number(model['lfr_median'])}, which "
     reaching = [
         f"{_name(row)} ({number(row['lfr_median'])})"
         for row in nulls
         if row["lfr_median"] >= model["lfr_median"]
     ]
     if math.isnan(model["lfr_median"]):
-        return "KEY has no LFR: every map is zero."
+        return f"{name} has no LFR: every map is zero."
     if not reaching:
         return f"{start}no null map reaches."
     verb = "reaches" if len(reaching) == 1 else "reach"
     return f"{start}{', '.join(reaching)} {verb} without looking."
 
 
-def masks_view(rows: Iterable[Row]) -> Table:
-    """Lay out KEY of the model under each variant of the masks."""
-    title = "KEY under masks 2 px (of 48) larger, smaller, or of another image"
+def masks_view(rows: Iterable[Row], regions: Regions) -> Table:
+    """Lay out the model's primary region under each variant of the masks."""
+    name = regions.title(regions.primary)
+    title = f"{name} under masks 2 px (of 48) larger, smaller, or of another image"
     table = _table(title, ["masks"], (*FOCUS_COLUMNS, "N"))
     for row in rows:
-        if row["source"] == "model" and row["region"] == "key":
+        if row["source"] == "model" and row["region"] == regions.primary:
             if row["masks"] == "given":
                 table.add_section()
                 table.add_row(row["resolution"])
@@ -94,12 +100,12 @@ def masks_view(rows: Iterable[Row]) -> Table:
     return table
 
 
-def occlusion_view(rows: Sequence[Row]) -> Table:
+def hiding_view(rows: Sequence[Row], regions: Regions) -> Table:
     """Lay out what hiding did; random patches as the mean over their seeds."""
     columns = ("area %", "covers %", "accuracy", "drop", "logit drop", "rank corr.")
     table = _table("Regions hidden, and patches of the same area", ["hidden", "fill"], columns)
     table.caption = (
-        "covers: how much of the region a patch hides. rank corr.: of KEY's LFR, or of the "
+        "covers: how much of the region a patch hides. rank corr.: of the region's LFR, or of the "
         "background share, with the logit's drop beyond that by random patches (images)."
     )
     groups: dict[tuple[str, str, str], list[Row]] = {}
@@ -112,7 +118,7 @@ def occlusion_view(rows: Sequence[Row]) -> Table:
         }
         rho = same[0].get("spearman")
         table.add_row(
-            region.upper() if patch == "region" else f" {patch}",
+            regions.titles.get(region, region.upper()) if patch == "region" else f" {patch}",
             fill,
             percent(mean["area_share"]),
             percent(mean["covers"]),

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from fer_lightning.errors import UserError
 from fer_lightning.plots.style import (
     DOUBLE,
-    REGION_COLOURS,
     SINGLE,
     blank,
     board,
@@ -22,6 +21,7 @@ from fer_lightning.plots.style import (
     legend,
     new_figure,
     place,
+    region_colours,
     styled,
     tidy,
 )
@@ -52,10 +52,11 @@ def region_figure(
     for axes in (plain, marked):
         axes.imshow(face, cmap="gray", interpolation="bicubic", vmin=0, vmax=255)
         blank(axes)
+    colours = region_colours(present(masks))
     for name in present(masks):
         if name != "face":  # the oval is an outline only, or it would tint all others
-            fill(marked, masks[name], REGION_COLOURS[name])
-        outline(marked, masks[name], REGION_COLOURS[name])
+            fill(marked, masks[name], colours[name])
+        outline(marked, masks[name], colours[name])
     entries = region_entries(present(masks))
     legend(figure, entries, ncols=max(1, len(entries)))
     return figure
@@ -68,7 +69,8 @@ def present(masks: dict[str, NDArray[np.bool_]]) -> list[str]:
 
 def region_entries(names: list[str]) -> dict[str, Artist]:
     """Entries of a legend."""
-    return {name: Line2D([], [], color=REGION_COLOURS[name], linewidth=4) for name in names}
+    colours = region_colours(names)
+    return {name: Line2D([], [], color=colours[name], linewidth=4) for name in names}
 
 
 def fill(axes: Axes, mask: NDArray[np.bool_], colour: str) -> None:
@@ -193,12 +195,13 @@ def _outline_all(
 ) -> None:
     """Outline each region of all faces at once."""
     assert image_set.masks is not None
+    colours = region_colours(image_set.mask_regions)
     for k, name in enumerate(image_set.mask_regions):
         everywhere = np.zeros(size, bool)
         for image, (y, x) in places.items():
             mask = image_set.masks[image, k]
             everywhere[y : y + mask.shape[0], x : x + mask.shape[1]] = mask
-        outline(axes, everywhere, REGION_COLOURS[name], linewidth=0.7)
+        outline(axes, everywhere, colours[name], linewidth=0.7)
 
 
 # --- The picture at the top of the README: what models are given, and where the answer lies
@@ -241,7 +244,8 @@ def hero(
         place(axes, small[k], x, second)
         for region in present(masks):
             frame = (x, x + 1, second + 1, second)
-            outline(axes, masks[region][k], REGION_COLOURS[region], frame, linewidth=0.9)
+            colour = region_colours(present(masks))[region]
+            outline(axes, masks[region][k], colour, frame, linewidth=0.9)
     side = small.shape[1]
     words = f"Above: as drawn. Below: {side}x{side} pixels, as models see them, with exact regions"
     axes.text(0, second + 1 + FOOT / 2, words, fontsize=7, va="center")

@@ -1,4 +1,4 @@
-"""How LFR is spread over images, for models and for maps that know nothing of the face."""
+"""How LFR is spread over images, for models and for maps that know nothing of the picture."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -12,16 +12,17 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
 from numpy.typing import NDArray
 
+from fer_lightning.data.regions import FACE, Regions
 from fer_lightning.errors import UserError
 from fer_lightning.plots.style import (
     BLACK,
     BLUE,
     DOUBLE,
     GREY,
-    REGION_COLOURS,
     legend,
     new_figure,
     note,
+    region_colours,
     styled,
     tidy,
 )
@@ -32,9 +33,10 @@ from fer_lightning.plots.style import (
 # One row says how one metric of one kind of map is distributed over the probe images of one epoch.
 COLUMNS = {
     "epoch": "counted from 0; empty for a null map that is the same in all epochs",
+    "method": "how the maps were made; 'grad_cam' in files without this column",
     "maps": "'model' for the model's own maps, else the name of a null map: 'uniform', ...",
     "metric": "'lfr', 'lsi' or 'background'",
-    "region": "'eyes', 'eyebrow', 'nose', 'mouth', 'key' or 'all' for lfr, empty for the others",
+    "region": "a row of the data set's regions for lfr, empty for the others",
     "n": "images, zero maps included",
     "zero_maps": "images whose map is zero everywhere; they are left out of all that follows",
     "mean": "",
@@ -46,8 +48,6 @@ COLUMNS = {
     "share_ge_1": "share of images with at least 1, lfr only",
 }
 MODEL = "model"
-REGIONS = ("eyes", "eyebrow", "nose", "mouth", "key", "all")
-
 FocusRow = Mapping[str, str | float | None]
 Curve = tuple[NDArray[np.float64], NDArray[np.float64]]
 
@@ -109,11 +109,11 @@ CAPTION = (
 def focus_distribution(
     lfr: Mapping[str, NDArray[np.floating[Any]]],
     nulls: Sequence[str] = (),
-    regions: Sequence[str] = REGIONS,
+    regions: Sequence[str] = FACE.rows,
     title: str = "",
     seed: int = 0,
 ) -> Figure:
-    r"""Draw the LFR of every image on a logarithmic axis, a panel a region, a row a kind of map.
+    r"""Draw the LFR of every image on a logarithmic axis: one panel per region, a row per map.
 
     Args:
         lfr: name → (N, R), NaN where the map is zero everywhere; N may differ. Rows in this order.
@@ -126,7 +126,7 @@ def focus_distribution(
         A figure as wide as two columns.
 
     Raises:
-        UserError: no maps, or an array without one column a region.
+        UserError: no maps, or an array without one column per region.
 
     >>> figure = focus_distribution({"vit": np.array([[2.0], [np.nan]])}, regions=["key"])
     >>> [label.get_text() for label in figure.axes[0].get_yticklabels()]
@@ -150,7 +150,7 @@ def focus_distribution(
     for axes, region, column in zip(panels.flat, regions, range(len(regions)), strict=False):
         axes.axvline(1, color=BLACK, linewidth=0.6, zorder=1)
         for row, (name, values) in enumerate(lfr.items()):
-            colour = GREY if name in nulls else REGION_COLOURS.get(region, BLACK)
+            colour = GREY if name in nulls else region_colours(regions)[region]
             _row(axes, values[:, column], row, colour, low, high, rng)
         axes.set_title(region)
         _axis(axes, low, high)
@@ -229,7 +229,7 @@ def _axis(axes: Axes, low: float, high: float) -> None:
     axes.tick_params(axis="y", length=0)
 
 
-# --- Where a model looks, epoch by epoch, against maps that know nothing of the face
+# --- Where a model looks, epoch by epoch, against maps that know nothing of the picture
 
 
 DASHES: tuple[Any, ...] = (
@@ -243,39 +243,47 @@ WIDEST_CURVES = 64.0  # LFR beyond this factor is not shown: one cold background
 
 
 @styled
-def focus_curves(rows: Sequence[FocusRow], title: str = "") -> Figure:
+def focus_curves(rows: Sequence[FocusRow], regions: Regions = FACE, title: str = "") -> Figure:
     """Draw LFR of each region, the share of at least 1, LSI and background share over epochs.
 
     Args:
-        rows: of focus.csv, columns as in `focus_rows.COLUMNS`, numbers or text.
+        rows: of focus_epochs.csv and one method, columns as in `COLUMNS`, numbers or text.
+        regions: of the data set.
         title: model, data set and its fingerprint.
 
     Returns:
-        A figure as wide as two columns with nine panels: one a region (median and middle half of
-        the images, logarithmic), then share, LSI and background. Null maps are grey lines.
+        A figure as wide as two columns: one panel per region (median and middle half of the
+        images, logarithmic), then share, LSI and background. Null maps are grey lines.
 
     >>> row = {"epoch": 0, "maps": "model", "metric": "lfr", "region": "key", "median": 1.2}
     >>> [axes.get_title() for axes in focus_curves([row]).axes][-3:]
     ['share of images with LFR ≥ 1', 'LSI', 'background share']
     """
     nulls = null_maps(rows)
-    entries = _entries(nulls)
-    figure = new_figure(DOUBLE, 5.0, title, _caption(rows), legend_rows=math.ceil(len(entries) / 5))
-    panels = figure.subplots(3, 3, sharex=True)
-    for axes, region in zip(panels.flat, REGIONS, strict=False):
-        _lfr_panel(axes, rows, region, nulls)
-    low, high = _curve_limits(rows)
-    for axes in panels[:2].flat:
+    entries = _entries(nulls, regions)
+    above = math.ceil(len(regions.rows) / PANELS_IN_A_ROW)  # rows of panels for LFR
+    caption = _caption(rows, regions)
+    height = 1.2 + 1.27 * (above + 1)
+    figure = new_figure(DOUBLE, height, title, caption, legend_rows=math.ceil(len(entries) / 5))
+    panels = figure.subplots(above + 1, PANELS_IN_A_ROW, sharex=True, squeeze=False)
+    for axes, region in zip(panels.flat, regions.rows, strict=False):
+        _band(axes, rows, "lfr", region, region_colours(regions.rows)[region])
+        _null_lines(axes, rows, "lfr", region, nulls)
+        axes.set_title(region)
+    for axes in panels[:above].flat[len(regions.rows) :]:
+        axes.set_axis_off()
+    low, high = _curve_limits(rows, regions)
+    for axes in panels[:above].flat[: len(regions.rows)]:
         axes.set_yscale("log", base=2)
         axes.set_ylim(low, high)
         axes.yaxis.set_major_locator(LogLocator(base=2, numticks=8))
         axes.yaxis.set_minor_locator(NullLocator())
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    for axes in panels[:2, 0]:
+    for axes in panels[:above, 0]:
         axes.set_ylabel("LFR")
-    _share_panel(panels[2, 0], rows)
+    _share_panel(panels[-1, 0], rows, regions)
     for axes, metric, name in zip(
-        panels[2, 1:], ("lsi", "background"), ("LSI", "background share"), strict=True
+        panels[-1, 1:], ("lsi", "background"), ("LSI", "background share"), strict=True
     ):
         _band(axes, rows, metric, "", BLUE)
         _null_lines(axes, rows, metric, "", nulls)
@@ -284,18 +292,12 @@ def focus_curves(rows: Sequence[FocusRow], title: str = "") -> Figure:
     for axes in panels.flat:
         tidy(axes)
         axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
-        if not axes.lines:
+        if not axes.lines and axes.axison:
             note(axes, "no numbers")
-    for axes in panels[2]:
+    for axes in panels[-1]:
         axes.set_xlabel("epoch (from 0)")
     legend(figure, entries, ncols=5)
     return figure
-
-
-def _lfr_panel(axes: Axes, rows: Sequence[FocusRow], region: str, nulls: list[str]) -> None:
-    _band(axes, rows, "lfr", region, REGION_COLOURS[region])
-    _null_lines(axes, rows, "lfr", region, nulls)
-    axes.set_title(region)
 
 
 def _band(axes: Axes, rows: Sequence[FocusRow], metric: str, region: str, colour: str) -> None:
@@ -316,24 +318,24 @@ def _null_lines(
             axes.axhline(height, color=GREY, linewidth=0.9, linestyle=dashes, zorder=1)
 
 
-def _share_panel(axes: Axes, rows: Sequence[FocusRow]) -> None:
+def _share_panel(axes: Axes, rows: Sequence[FocusRow], regions: Regions) -> None:
     """Draw the shares of all regions, and that of zero maps, which the shares leave out."""
-    for region in REGIONS:
+    for region, colour in region_colours(regions.rows).items():
         epochs, share = curve(rows, "share_ge_1", "lfr", region)
         if np.isfinite(share).any():
-            axes.plot(epochs, share, color=REGION_COLOURS[region], marker="o", markersize=2)
-    epochs, zero = curve(rows, "zero_maps", "lfr", "key")
-    part = zero / curve(rows, "n", "lfr", "key")[1]
+            axes.plot(epochs, share, color=colour, marker="o", markersize=2)
+    epochs, zero = curve(rows, "zero_maps", "lfr", regions.primary)
+    part = zero / curve(rows, "n", "lfr", regions.primary)[1]
     if np.isfinite(part).any():
         axes.plot(epochs, part, color=BLACK, linestyle=":", marker="x", markersize=3)
     axes.set_ylim(-0.03, 1.03)
     axes.set_title("share of images with LFR ≥ 1")
 
 
-def _curve_limits(rows: Sequence[FocusRow]) -> tuple[float, float]:
+def _curve_limits(rows: Sequence[FocusRow], regions: Regions) -> tuple[float, float]:
     """A range of LFR that holds all bands and null lines, 1 in any case, within WIDEST."""
     values = [1.0]
-    for region in REGIONS:
+    for region in regions.rows:
         for column in ("q25", "median", "q75"):
             values += curve(rows, column, "lfr", region)[1].tolist()
         values += [level(rows, "median", "lfr", region, maps) for maps in null_maps(rows)]
@@ -342,10 +344,10 @@ def _curve_limits(rows: Sequence[FocusRow]) -> tuple[float, float]:
     return float(min(shown.min(), 0.8) / 1.15), float(max(shown.max(), 1.25) * 1.15)
 
 
-def _entries(nulls: list[str]) -> dict[str, Artist]:
+def _entries(nulls: list[str], regions: Regions) -> dict[str, Artist]:
     entries: dict[str, Artist] = {
-        region: Line2D([], [], color=REGION_COLOURS[region], marker="o", markersize=2)
-        for region in REGIONS
+        region: Line2D([], [], color=colour, marker="o", markersize=2)
+        for region, colour in region_colours(regions.rows).items()
     }
     entries["zero maps"] = Line2D([], [], color=BLACK, linestyle=":", marker="x", markersize=3)
     for maps, dashes in zip(nulls, DASHES * len(nulls), strict=False):
@@ -353,10 +355,10 @@ def _entries(nulls: list[str]) -> dict[str, Artist]:
     return entries
 
 
-def _caption(rows: Sequence[FocusRow]) -> str:
-    counts = curve(rows, "n", "lfr", "key")[1]
+def _caption(rows: Sequence[FocusRow], regions: Regions) -> str:
+    counts = curve(rows, "n", "lfr", regions.primary)[1]
     images = f"{counts[-1]:.0f} images. " if len(counts) and np.isfinite(counts[-1]) else ""
     return (
         f"{images}Lines: median; bands: middle half of the images. Zero maps are counted (dotted) "
-        "and left out of all other numbers. Grey: what maps score that know nothing of the face."
+        "and left out of all other numbers. Grey: what maps score that know nothing."
     )

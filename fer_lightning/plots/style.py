@@ -29,7 +29,7 @@ BLACK, GREY = "#000000", "#767676"
 ORANGE, SKY, GREEN, YELLOW = "#E69F00", "#56B4E9", "#009E73", "#F0E442"
 BLUE, VERMILLION, PURPLE = "#0072B2", "#D55E00", "#CC79A7"
 
-REGION_COLOURS = {
+FACE_COLOURS = {
     "eyes": SKY,
     "eyebrow": ORANGE,
     "nose": GREEN,
@@ -38,6 +38,20 @@ REGION_COLOURS = {
     "all": BLACK,
     "face": YELLOW,
 }
+OTHER_COLOURS = (BLUE, ORANGE, GREEN, VERMILLION, SKY, PURPLE, YELLOW)
+
+
+def region_colours(names: Sequence[str]) -> dict[str, str]:
+    """Give each region a colour: a face's its own, others by their place.
+
+    >>> region_colours(["eyes", "key"]), region_colours(["defect", "print"])["print"]
+    ({'eyes': '#56B4E9', 'key': '#0072B2'}, '#E69F00')
+    """
+    if set(names) <= set(FACE_COLOURS):
+        return {name: FACE_COLOURS[name] for name in names}
+    return {name: OTHER_COLOURS[i % len(OTHER_COLOURS)] for i, name in enumerate(names)}
+
+
 # The seven expressions, contempt and two more; each has a marker too: colour alone is too little
 CLASS_COLOURS = (VERMILLION, GREEN, PURPLE, ORANGE, BLUE, SKY, GREY, BLACK, "#882255", "#A89F00")
 CLASS_MARKERS = ("^", "v", "s", "o", "D", "P", "X", "*", "<", ">")

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from fer_lightning.data.regions import FACE, Regions
 from fer_lightning.errors import UserError
 from fer_lightning.runs.find import Found, find_folders
 from fer_lightning.runs.folder import atomic
@@ -187,9 +188,29 @@ class Collection:
         return self._long(lambda run: run.focus_epochs)
 
     @cached_property
-    def occlusion(self) -> pd.DataFrame:
+    def all_focus(self) -> pd.DataFrame:
+        """Long form: the focus tables of all runs and methods."""
+
+        def of_methods(run: Run) -> pd.DataFrame:
+            tables = [run.focus_by("focus", method) for method in run.methods]
+            return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
+
+        return self._long(of_methods)
+
+    @property
+    def regions(self) -> Regions:
+        """The regions of the data that the runs share."""
+        return self.runs[0].regions if self.runs else FACE
+
+    @property
+    def primary_title(self) -> str:
+        """The primary region's name for readers: KEY for faces."""
+        return self.regions.title(self.regions.primary)
+
+    @cached_property
+    def hiding(self) -> pd.DataFrame:
         """Long form: what hiding regions does to the accuracy of each run."""
-        return self._long(lambda run: run.occlusion)
+        return self._long(lambda run: run.hiding)
 
     def _long(self, part: Callable[[Run], pd.DataFrame]) -> pd.DataFrame:
         """Stack a table of every run under the columns ``model fraction seed``."""

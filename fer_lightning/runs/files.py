@@ -6,6 +6,7 @@ Nothing here imports torch, so that a report is rebuilt in seconds.
 import io
 import json
 import zipfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,6 +16,51 @@ from numpy.typing import NDArray
 
 from fer_lightning.errors import UserError
 
+
+@dataclass(frozen=True)
+class RunFile:
+    """One artefact of a run folder.
+
+    Args:
+        name: of the file.
+        about: what it holds.
+        before: names that earlier versions gave it.
+        remeasured: whether ``fer-lightning focus`` writes it, too, into ``controls/``.
+    """
+
+    name: str
+    about: str
+    before: tuple[str, ...] = ()
+    remeasured: bool = False
+
+    def find(self, folder: Path) -> Path | None:
+        """The file in a run folder, measured again or as the run left it, or None."""
+        places = (folder / CONTROLS, folder) if self.remeasured else (folder,)
+        paths = (place / name for place in places for name in (self.name, *self.before))
+        return next((path for path in paths if path.is_file()), None)
+
+
+CONTROLS = "controls"  # folder with what ``fer-lightning focus`` measured
+FILES = {
+    "config": RunFile("config.yaml", "all options, usable as --config"),
+    "run": RunFile("run.json", "how the run was started, on what and with which versions"),
+    "cell": RunFile("cell.json", "which cell of a study it is"),
+    "split": RunFile("split.json", "which image is in which part"),
+    "metrics": RunFile("metrics.csv", "one row per epoch, columns as logged"),
+    "summary": RunFile("summary.json", "the results; written last, so a run with it is complete"),
+    "predictions": RunFile("predictions.npz", "row, label and logits of each test image"),
+    "features": RunFile("features.npz", "features, t-SNE and pictures of some test images"),
+    "maps": RunFile("maps.npz", "heat of the looked-at test images by method"),
+    "focus": RunFile("focus.csv", "focus by region, method and null map", remeasured=True),
+    "focus_samples": RunFile("focus_samples.csv", "focus of single images", remeasured=True),
+    "focus_epochs": RunFile("focus_epochs.csv", "focus of validation images over epochs"),
+    "hiding": RunFile(
+        "hiding.csv", "what hiding regions costs", before=("occlusion.csv",), remeasured=True
+    ),
+    "randomisation": RunFile(
+        "randomisation.csv", "how alike maps of a randomised model stay", remeasured=True
+    ),
+}
 MAX_JSON = 8 << 20  # bytes; a summary takes 4 kB
 MAX_CSV = 64 << 20  # bytes; focus_samples.csv takes 80 kB
 MAX_ARRAYS = 512 << 20  # bytes after decompression; FER-2013's test logits take 100 kB

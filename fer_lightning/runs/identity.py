@@ -6,7 +6,10 @@ edited study trains only what the edit changed, and finished runs are found agai
 
 import hashlib
 import json
+import sys
 from collections.abc import Mapping
+from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -53,19 +56,14 @@ INDIFFERENT: dict[str, frozenset[str]] = {
             "eval_batch_size",
             "predict_part",
             "files",
+            "defects",
         ]
     ),
     "early_stopping": frozenset(),
 }
-# Callbacks that look at a model and leave it as it is.
+# Lightning's callbacks that leave a model as it is; others say so by `only_looks`.
 LOOKING = frozenset(
     [
-        "GradCAMCallback",
-        "FocusCallback",
-        "EmbeddingCallback",
-        "ConfusionCallback",
-        "AttentionCallback",
-        "Progress",
         "RichProgressBar",
         "TQDMProgressBar",
         "RichModelSummary",
@@ -76,7 +74,14 @@ LOOKING = frozenset(
     ]
 )
 FILES = frozenset({"manifest", "weights"})  # options whose file decides, not its name
-OURS = ("fer_lightning.models.", "fer_lightning.callbacks.")
+OURS = {  # where classes of ours are, were, and how an identity names them
+    "fer_lightning.models.": "fer_lightning.models.",
+    "fer_lightning.callbacks.": "fer_lightning.callbacks.",
+    "fer_lightning.look.callbacks.": "fer_lightning.callbacks.",
+    "fer_lightning.training.callbacks.": "fer_lightning.callbacks.",
+    "fer_lightning.training.": "fer_lightning.lit.",
+}
+REGION_OPTIONS = ("landmarks", "masks", "regions")  # decide only where a loss uses regions
 
 
 def decisive(config: Mapping[str, Any], fingerprint: str) -> dict[str, Any]:
@@ -96,6 +101,8 @@ def decisive(config: Mapping[str, Any], fingerprint: str) -> dict[str, Any]:
         )
         for name in SECTIONS
     }
+    if not (config.get("model") or {}).get("regulariser"):
+        kept["data"] = {k: v for k, v in kept["data"].items() if k not in REGION_OPTIONS}
     artifact = config.get("from_artifact")
     soft = (config.get("data") or {}).get("files") or {}
     return {
@@ -138,8 +145,15 @@ def _plain(value: Any, name: str = "") -> Any:
 
 
 def _only_looks(callback: Any) -> bool:
+    """Ask a callback's class whether it changes nothing; nothing foreign is imported for that."""
     path = callback.get("class_path", "") if isinstance(callback, Mapping) else ""
-    return path.rsplit(".", 1)[-1] in LOOKING
+    module, _, name = str(path).rpartition(".")
+    if name in LOOKING:
+        return True
+    if module.startswith("fer_lightning"):
+        with suppress(ImportError):
+            import_module(module)
+    return bool(getattr(getattr(sys.modules.get(module), name, None), "only_looks", False))
 
 
 def short_path(path: str) -> str:
@@ -148,7 +162,7 @@ def short_path(path: str) -> str:
     >>> short_path("fer_lightning.models.vit.ViT"), short_path("torch.nn.Linear")
     ('fer_lightning.models.ViT', 'torch.nn.Linear')
     """
-    for package in OURS:
+    for package, known_as in OURS.items():
         if path.startswith(package):
-            return package + path.rsplit(".", 1)[-1]
+            return known_as + path.rsplit(".", 1)[-1]
     return path

@@ -8,12 +8,13 @@ from typing import Any
 
 import pandas as pd
 
+from fer_lightning.data.regions import FACE, Regions
 from fer_lightning.errors import UserError
-from fer_lightning.runs.files import Answers, read_csv, read_json, read_predictions
+from fer_lightning.runs.files import FILES, Answers, read_csv, read_json, read_predictions
 from fer_lightning.runs.folder import RunFolder
 
-CELL = "cell.json"  # which cell of a study a folder is: model, fraction, seed, identity
-CONTROLS = "controls"  # folder with what ``fer-lightning focus`` measured
+CELL = FILES["cell"].name
+PAPER_METHOD = "grad_cam"  # of tables that name no method
 RENAMED = {"lsi": "lsi_key", "background": "background_share"}  # of a fit's to a focus's columns
 
 
@@ -57,15 +58,28 @@ class Run:
         """Rows, labels and logits of the test images."""
         return read_predictions(self.path / "predictions.npz")
 
+    @property
+    def regions(self) -> Regions:
+        """The regions its focus numbers speak of; a face's where an older run names none."""
+        found = self.summary.get("regions")
+        return FACE if found is None else Regions.from_dict(found)
+
     @cached_property
     def metrics(self) -> pd.DataFrame:
         """One row per epoch, columns as logged (``epoch``, ``val/acc``); empty without a file."""
-        return self._csv("metrics.csv")
+        return self._table("metrics")
 
     @cached_property
     def focus(self) -> pd.DataFrame:
-        """The focus table with all null rows; empty where nobody looked."""
-        return self._csv(f"{CONTROLS}/focus.csv", "focus.csv")
+        """The paper's method in the focus table, with all null rows; empty where nobody looked."""
+        return self.focus_by("focus")
+
+    @cached_property
+    def methods(self) -> list[str]:
+        """The attribution methods that were measured, the paper's first."""
+        table = self._table("focus")
+        found = sorted(set(table["method"])) if len(table) else []
+        return sorted(found, key=lambda name: name != PAPER_METHOD)
 
     @cached_property
     def focus_samples(self) -> pd.DataFrame:
@@ -74,31 +88,38 @@ class Run:
         Runs of ``fer-lightning focus`` have the resolutions native and matched and what hiding
         each region did (``excess_<region>``); those of a fit alone have native only.
         """
-        found = self._csv(f"{CONTROLS}/focus_samples.csv", "focus_samples.csv")
-        if len(found) and "resolution" not in found:
-            found = found.rename(columns=RENAMED).assign(resolution="native")
-        return found
+        return self.focus_by("focus_samples")
 
     @cached_property
     def focus_epochs(self) -> pd.DataFrame:
         """Focus of the validation images over epochs; empty where nobody looked."""
-        return self._csv("focus_epochs.csv")
+        return self.focus_by("focus_epochs")
 
     @cached_property
-    def occlusion(self) -> pd.DataFrame:
+    def hiding(self) -> pd.DataFrame:
         """What hiding regions does to the accuracy; empty where it was not measured."""
-        return self._csv(f"{CONTROLS}/occlusion.csv", "occlusion.csv")
+        return self.focus_by("hiding")
 
     @cached_property
     def randomisation(self) -> pd.DataFrame:
         """How maps change as layers are made random; empty where it was not measured."""
-        return self._csv(f"{CONTROLS}/randomisation.csv")
+        return self.focus_by("randomisation")
 
-    def _csv(self, *names: str) -> pd.DataFrame:
-        """Read the first file that exists."""
-        there = (self.path / name for name in names if (self.path / name).is_file())
-        first = next(there, None)
-        return pd.DataFrame() if first is None else read_csv(first)
+    def focus_by(self, name: str, method: str = PAPER_METHOD) -> pd.DataFrame:
+        """The rows of one method in a table of `FILES`; empty where it was not measured."""
+        table = self._table(name)
+        return table[table["method"] == method].reset_index(drop=True) if len(table) else table
+
+    def _table(self, name: str) -> pd.DataFrame:
+        path = FILES[name].find(self.path)
+        if path is None:
+            return pd.DataFrame()
+        table = read_csv(path)
+        if len(table) and "method" not in table and name != "metrics":
+            table.insert(0, "method", PAPER_METHOD)
+        if name == "focus_samples" and len(table) and "resolution" not in table:
+            table = table.rename(columns=RENAMED).assign(resolution="native")
+        return table
 
 
 def cell_name(model: str, fraction: float, seed: int) -> str:

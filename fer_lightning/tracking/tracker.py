@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
+from lightning.pytorch.loggers import Logger, TensorBoardLogger, WandbLogger
 from lightning.pytorch.utilities import rank_zero_only, rank_zero_warn
 from numpy.typing import NDArray
+from PIL import Image
 
 
 @runtime_checkable
@@ -19,6 +21,17 @@ class Tracker(Protocol):
 
     def log_table(self, key: str, columns: list[str], data: list[list[Any]]) -> None:
         """Show a table."""
+
+
+def show_picture(logger: Logger, name: str, path: Path, epoch: int) -> None:
+    """Show a picture on any logger that can: ours, Lightning's W&B and TensorBoard loggers."""
+    if isinstance(logger, Tracker):
+        logger.log_picture(name, path, epoch)
+    elif isinstance(logger, WandbLogger):
+        logger.log_image(name, [str(path)])
+    elif isinstance(logger, TensorBoardLogger):
+        pixels = np.asarray(Image.open(path).convert("RGB"))
+        logger.experiment.add_image(name, pixels, epoch, dataformats="HWC")
 
 
 @runtime_checkable

@@ -1,11 +1,13 @@
 """A W&B workspace as code: the panels that answer this project's questions, laid out once."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import wandb
 
 from fer_lightning import keys
 from fer_lightning.data.labels import FER_CLASSES
+from fer_lightning.data.regions import FACE, Regions
 from fer_lightning.errors import UserError
 from fer_lightning.keys import key
 from fer_lightning.tracking.wandb import check_online, has_key
@@ -14,7 +16,6 @@ if TYPE_CHECKING:
     from wandb_workspaces.workspaces import Section, Workspace
 
 NAME = "Where models look"
-REGIONS = ("key", "eyes", "eyebrow", "nose", "mouth", "all")
 SEPARATION = ("knn_features", "silhouette_features", "knn_points", "silhouette_points")
 MODEL, FRACTION, LR = "run.model", "data.fraction", "model.lr"  # in a run's configuration
 COMPARED = (MODEL, FRACTION, "seed_everything", LR, "model.weight_decay", "data.batch_size")
@@ -67,11 +68,12 @@ def workspace(project: str, entity: str) -> "Workspace":
     )
 
 
-def sections() -> "list[Section]":
+def sections(regions: Regions = FACE, methods: Sequence[str] = ()) -> "list[Section]":
     """What is asked, in this order: how good, where it looks, what it mixes up, what matters."""
     from wandb_workspaces.reports import v2 as wr
 
     val_acc, test_acc = key("val", keys.ACC), key("test", keys.ACC)
+    primary, title = regions.primary, regions.title(regions.primary)
     by_model: dict[str, Any] = {"groupby": wr.Config(MODEL)}
     return [
         _section(
@@ -91,11 +93,18 @@ def sections() -> "list[Section]":
         ),
         _section(
             "Where it looks: focus",
-            _line("KEY LFR, median", key("val", keys.LFR_MEDIAN, "key")),
-            _line("Share of images with KEY LFR of 1 or more", key("val", keys.LFR_SHARE, "key")),
-            _line("LFR by region, median", *(key("val", keys.LFR_MEDIAN, r) for r in REGIONS)),
+            _line(f"{title} LFR, median", key("val", keys.LFR_MEDIAN, primary)),
+            _line(
+                f"Share of images with {title} LFR of 1 or more",
+                key("val", keys.LFR_SHARE, primary),
+            ),
+            _line("LFR by region, median", *(key("val", keys.LFR_MEDIAN, r) for r in regions.rows)),
+            *(
+                _line(f"{title} LFR, median: {name}", key("val", keys.LFR_MEDIAN, name, primary))
+                for name in methods
+            ),
             _line("Local Sensitivity Index", key("val", keys.LSI)),
-            _line("Heat outside the face", key("val", keys.BACKGROUND)),
+            _line(f"Heat outside the {regions.subject}", key("val", keys.BACKGROUND)),
             _line("Maps without heat", key("val", keys.ZERO_MAPS)),
             is_open=True,
         ),

@@ -146,10 +146,10 @@ class Classifier(L.LightningModule):
         """Refuse data that a loss cannot work with; this reads it.
 
         Raises:
-            UserError: the regulariser needs face regions and the data has none.
+            UserError: the regulariser needs regions and the data has none.
         """
         if self.regulariser is not None:
-            data.check_faces()
+            data.check_regions(self.regulariser.region)
 
     def on_fit_start(self) -> None:
         """Start from other weights, where wanted, unless a training goes on."""

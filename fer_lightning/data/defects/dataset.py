@@ -8,11 +8,19 @@ from numpy.typing import NDArray
 from fer_lightning.data.defects.draw import REGION_NAMES, render
 from fer_lightning.data.defects.marks import DEFECTS
 from fer_lightning.data.image_set import ImageSet, Usage
+from fer_lightning.data.regions import Regions
 from fer_lightning.errors import UserError
 
 CLASSES = tuple(DEFECTS)
 # Part of the fingerprint: raise it with every change to a plate's pixels or its label.
 VERSION = 1
+PLATE = Regions(
+    subject="plate",
+    parts=("defect", "print"),
+    unions={"all": ("defect", "print")},
+    primary="defect",
+    outside="plate",
+)
 LABELS = 4  # a stream of random numbers beside those of `draw.STREAMS`
 
 
@@ -63,6 +71,7 @@ def drawn_defects(
         files=np.array([f"drawn/{i:06d}" for i in range(size)]),
         masks=masks if with_masks else None,
         mask_regions=REGION_NAMES if with_masks else (),
+        scheme=PLATE,
         known_fingerprint=_fingerprint((size, image_size, seed, float(difficulty))),
     )
 

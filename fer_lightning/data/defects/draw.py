@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from fer_lightning.data.defects import surfaces
 from fer_lightning.data.defects.layout import lay_out
 from fer_lightning.data.defects.marks import DEFECTS, Layers, print_stamp, stamp_cells
-from fer_lightning.data.faces.brush import Brush
+from fer_lightning.data.faces.paint import Brush
 
 REGION_NAMES = ("defect", "print", "plate")
 # Of random numbers: what no class knows, the defect's shape, and noise, which comes last and with

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fer_lightning.data.defects.layout import Points, Spot
-from fer_lightning.data.faces.brush import UNIT, Brush
+from fer_lightning.data.faces.paint import UNIT, Brush
 
 Field = NDArray[np.float32]
 Cells = NDArray[np.bool_]

@@ -11,6 +11,7 @@ from fer_lightning.data.faces.people import TOTAL, draw_traits, strengths
 from fer_lightning.data.faces.render import REGION_NAMES, render
 from fer_lightning.data.image_set import ImageSet, Usage
 from fer_lightning.data.labels import FER_CLASSES
+from fer_lightning.data.regions import FACE
 from fer_lightning.errors import UserError
 
 # --- The planted cue: a woven pattern around the face that tells a class
@@ -130,6 +131,7 @@ def drawn_faces(
         files=np.array([f"drawn/{i:06d}" for i in range(size)]),
         masks=masks if with_masks else None,
         mask_regions=REGION_NAMES if with_masks else (),
+        scheme=FACE,
         known_fingerprint=_fingerprint(
             (
                 size,

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Literal
 
 from fer_lightning.execution.study.cells import Cell
+from fer_lightning.runs.files import CONTROLS
 from fer_lightning.runs.folder import RunFolder, atomic, write_json
 from fer_lightning.runs.identity import RESULT_VERSION
-from fer_lightning.runs.run import CELL, CONTROLS
+from fer_lightning.runs.run import CELL
 
 State = Literal["done", "running", "failed", "half-done", "waiting"]
 LAST_CONTROL = "randomisation.csv"  # written last by ``fer-lightning focus``

@@ -16,13 +16,13 @@ from fer_lightning.execution.study.cell_folder import cell_facts
 from fer_lightning.execution.study.cells import Cell
 from fer_lightning.execution.study.plan import Study
 from fer_lightning.execution.study.yaml_file import read_mapping
-from fer_lightning.runs.files import Answers, read_csv, read_json
+from fer_lightning.runs.files import CONTROLS, FILES, Answers, read_csv, read_json
 from fer_lightning.runs.folder import atomic, write_json
 from fer_lightning.runs.provenance import scrub
-from fer_lightning.runs.run import CELL, CONTROLS, Run, read_run
+from fer_lightning.runs.run import CELL, Run, read_run
 
 LIMIT = 200_000  # bytes of a slim copy
-FOCUS = ("focus.csv", "focus_samples.csv", "occlusion.csv", "randomisation.csv")
+FOCUS = tuple(file for file in FILES.values() if file.remeasured)
 
 
 def export_slim(run: Run, cell: Cell, target: Path, focus: Path | None = None) -> int:
@@ -109,14 +109,15 @@ def halved(logits: NDArray[np.float32]) -> NDArray[np.floating]:
 
 def _copy_focus(source: Path, target: Path) -> None:
     """Copy what the focus command measured, otherwise what the fit did, without file names."""
-    inner = source / CONTROLS if (source / CONTROLS / FOCUS[0]).is_file() else source
-    commanded = (inner / FOCUS[-1]).is_file()
+    inner = source / CONTROLS if (source / CONTROLS / FILES["focus"].name).is_file() else source
+    commanded = FILES["randomisation"].find(inner) is not None
     where = target / CONTROLS if commanded else target
-    for name in FOCUS:
-        if (inner / name).is_file():
+    for file in FOCUS:
+        path = file.find(inner)
+        if path is not None:
             where.mkdir(exist_ok=True)
-            table = read_csv(inner / name).drop(columns="file", errors="ignore")
-            table.to_csv(where / name, index=False, lineterminator="\n")
+            table = read_csv(path).drop(columns="file", errors="ignore")
+            table.to_csv(where / file.name, index=False, lineterminator="\n")
 
 
 def find_done(

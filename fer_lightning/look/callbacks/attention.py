@@ -1,7 +1,7 @@
 """Pictures of a transformer's attention: heads, rollout, similarity of positions."""
 
 from fer_lightning.look.callbacks.grad_cam import first_of_each_class, shown
-from fer_lightning.look.callbacks.look import Look, Scene
+from fer_lightning.look.callbacks.look import Look, LookContext
 from fer_lightning.look.methods.attention import (
     attention_rollout,
     cls_attention,
@@ -16,21 +16,21 @@ class AttentionCallback(Look):
     A model without attention over the whole image (a CNN, Swin) is left out with a note.
     """
 
-    def look(self, scene: Scene) -> None:
-        """Draw one face a class, and all learned positions."""
-        probe = first_of_each_class(scene.probe(self.samples, self.seed), 1)
-        net = scene.module.net
+    def look(self, context: LookContext) -> None:
+        """Draw one picture per class, and all learned positions."""
+        probe = first_of_each_class(context.probe(self.samples, self.seed), 1)
+        net = context.net
         figure = attention_figure(
             shown(probe.faces),
             cls_attention(net, probe.images).cpu().numpy(),
             attention_rollout(net, probe.images).cpu().numpy(),
-            [scene.data.classes[label] for label in probe.labels.tolist()],
-            scene.title("[CLS] attention, last layer"),
+            [context.classes[label] for label in probe.labels.tolist()],
+            context.title("[CLS] attention, last layer"),
         )
-        scene.save(figure, "attention")
+        context.save(figure, "attention")
         similarity = position_similarity(net).cpu().numpy()
         h, w = similarity.shape[:2]
         figure = position_figure(
-            similarity.reshape(h * w, h * w), (h, w), scene.title("Similarity of positions")
+            similarity.reshape(h * w, h * w), (h, w), context.title("Similarity of positions")
         )
-        scene.save(figure, "positions")
+        context.save(figure, "positions")

@@ -1,12 +1,22 @@
 """Which classes are taken for which, and whether confidence means anything."""
 
+from typing import Any
+
 import lightning as L
+import torch
+from torch import Tensor
 
 from fer_lightning.keys import key
-from fer_lightning.look.callbacks.look import Look, Scene
+from fer_lightning.look.callbacks.look import Look, LookContext
+from fer_lightning.look.controls.hiding import answers
 from fer_lightning.plots.confusion import confusion_figure
 from fer_lightning.plots.reliability import reliability_diagram
 from fer_lightning.tracking.tracker import ConfusionTracker
+from fer_lightning.training.classification import classification_metrics
+from fer_lightning.training.module import Classifier
+from fer_lightning.training.predictions import Predictions
+
+MOST = 100_000  # images of somebody else's data that are held at once
 
 
 class ConfusionCallback(Look):
@@ -29,25 +39,35 @@ class ConfusionCallback(Look):
         """Draw the test matrix."""
         super().on_test_epoch_end(trainer, pl_module)
 
-    def look(self, scene: Scene) -> None:
+    def look(self, context: LookContext) -> None:
         """Draw from what was measured on all images."""
-        results, classes = scene.module.results, scene.data.classes
+        (results, found), classes = measured(context), context.classes
         figure = confusion_figure(
-            results["confusion"].numpy(), classes, scene.title("Confusion matrix")
+            results["confusion"].numpy(), classes, context.title("Confusion matrix")
         )
-        scene.save(figure, "confusion")
-        for tracker in scene.trainer.loggers:
+        context.save(figure, "confusion")
+        for tracker in context.trainer.loggers:
             if isinstance(tracker, ConfusionTracker):
-                name, counts = key(scene.stage, "confusion_matrix"), results["confusion"].tolist()
-                tracker.log_confusion(name, counts, classes, scene.epoch)
-        if scene.stage == "test":
-            found = scene.module.predictions
+                name, counts = key(context.stage, "confusion_matrix"), results["confusion"].tolist()
+                tracker.log_confusion(name, counts, classes, context.epoch)
+        if context.stage == "test":
             confidence, answer = found.logits.cpu().softmax(1).max(1)
             figure = reliability_diagram(
                 confidence.numpy(),
                 (answer == found.label.cpu()).numpy(),
                 results["ece"].item(),
                 results["ece_floor"].item(),
-                title=scene.title("Calibration"),
+                title=context.title("Calibration"),
             )
-            scene.save(figure, "reliability")
+            context.save(figure, "reliability")
+
+
+def measured(context: LookContext) -> tuple[dict[str, Tensor], Predictions]:
+    """What was measured on all images: by our Classifier, or here for somebody else's module."""
+    module: Any = context.module
+    if isinstance(module, Classifier):
+        return module.results, module.predictions
+    probe = context.probe(samples=MOST, seed=0)
+    logits = answers(context.net, probe.images, batch_size=256)
+    found = Predictions(torch.from_numpy(probe.rows), probe.labels, logits)
+    return classification_metrics(logits, probe.labels), found

@@ -4,7 +4,7 @@ import numpy as np
 import torch
 
 from fer_lightning import keys
-from fer_lightning.look.callbacks.look import Look, Scene
+from fer_lightning.look.callbacks.look import Look, LookContext
 from fer_lightning.look.embedding import embedding_quality, tsne
 from fer_lightning.look.frozen import frozen_eval
 from fer_lightning.plots.tsne import tsne_figure
@@ -34,20 +34,20 @@ class EmbeddingCallback(Look):
         super().__init__(every_n_epochs, samples, seed)
         self.perplexity, self.tsne_seed = perplexity, tsne_seed
 
-    def look(self, scene: Scene) -> None:
+    def look(self, context: LookContext) -> None:
         """Project, measure, draw; keep features and faces of the test images, for a report."""
-        probe = scene.probe(self.samples, self.seed)
-        with frozen_eval(scene.module.net) as net, torch.no_grad():
+        probe = context.probe(self.samples, self.seed)
+        with frozen_eval(context.net) as net, torch.no_grad():
             features = torch.cat([net.features(x) for x in probe.images.split(BATCH)])
         features = features.float().cpu()
         points = tsne(features, perplexity=self.perplexity, seed=self.tsne_seed)
         quality = embedding_quality(features, probe.labels, points)
-        scene.log({(keys.EMBEDDING, name): value for name, value in quality.items()})
-        labels, title = probe.labels.numpy(), scene.title("t-SNE")
-        scene.save(tsne_figure(points.numpy(), labels, scene.data.classes, quality, title), "tsne")
-        scene.show_features(features, probe)
-        if scene.stage == "test":
-            with scene.writing(scene.folder / "features.npz", "wb") as file:
+        context.log({(keys.EMBEDDING, name): value for name, value in quality.items()})
+        labels, title = probe.labels.numpy(), context.title("t-SNE")
+        context.save(tsne_figure(points.numpy(), labels, context.classes, quality, title), "tsne")
+        context.show_features(features, probe)
+        if context.stage == "test":
+            with context.writing(context.folder / "features.npz", "wb") as file:
                 np.savez_compressed(
                     file,
                     row=probe.rows,

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from fer_lightning.errors import UserError
 from fer_lightning.look.callbacks.grad_cam import first_of_each_class, shown
-from fer_lightning.look.callbacks.look import Look, Scene
+from fer_lightning.look.callbacks.look import Look, LookContext
 from fer_lightning.look.frozen import frozen_eval, plain
 from fer_lightning.models import name_of
 from fer_lightning.plots.kept_tokens import kept_tokens_figure
@@ -15,34 +15,34 @@ from fer_lightning.training.callbacks.pooling_schedule import PoolingSchedule
 
 
 class KeptTokensCallback(Look):
-    """Which patches are left after each stage, of one face a class and on average.
+    """Which patches are left after each stage, of one picture per class and on average.
 
     A model that drops nothing is left out with a note.
     """
 
-    def look(self, scene: Scene) -> None:
-        """Draw one face a class, and how often each place is kept among all probe images."""
-        probe = scene.probe(self.samples, self.seed)
+    def look(self, context: LookContext) -> None:
+        """Draw one picture per class, and how often each place is kept among all probe images."""
+        probe = context.probe(self.samples, self.seed)
         few = first_of_each_class(probe, 1)
-        shown_masks, all_masks = (kept(scene.module.net, x) for x in (few.images, probe.images))
+        shown_masks, all_masks = (kept(context.net, x) for x in (few.images, probe.images))
         if not shown_masks:
-            if scene.stage == "val" and any(
+            if context.stage == "val" and any(
                 isinstance(callback, PoolingSchedule)
-                for callback in scene.trainer.callbacks  # type: ignore[attr-defined]
+                for callback in context.trainer.callbacks  # type: ignore[attr-defined]
             ):
                 return  # pooling sets in later
             raise UserError(
-                f"expected a model that drops patches but got {name_of(scene.module.net)}, which "
+                f"expected a model that drops patches but got {name_of(context.net)}, which "
                 "keeps all; lower keep_patches or keep_rate"
             )
         figure = kept_tokens_figure(
             shown(few.faces),
             shown_masks,
-            [scene.data.classes[label] for label in few.labels.tolist()],
-            scene.title("Patches kept"),
+            [context.classes[label] for label in few.labels.tolist()],
+            context.title("Patches kept"),
             all_masks,
         )
-        scene.save(figure, "kept_tokens")
+        context.save(figure, "kept_tokens")
 
 
 def kept(model: nn.Module, images: Tensor, batch_size: int = 32) -> dict[str, NDArray[np.bool_]]:

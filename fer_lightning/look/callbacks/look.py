@@ -11,19 +11,20 @@ import torch
 from lightning.pytorch.utilities import rank_zero_warn
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
 from fer_lightning.data.augment import to_float
 from fer_lightning.data.datamodule import FERDataModule
+from fer_lightning.data.masks import masks_for, regions_of, template
 from fer_lightning.data.probe import probe_rows
-from fer_lightning.data.regions import masks_for
+from fer_lightning.data.regions import FACE, Regions
 from fer_lightning.errors import UserError
 from fer_lightning.keys import Stage, key
-from fer_lightning.models import name_of
+from fer_lightning.look.focus import Sample
+from fer_lightning.models import VisionModel, name_of
 from fer_lightning.runs.folder import atomic
-from fer_lightning.tracking.tracker import FeatureTracker, Tracker
-from fer_lightning.training.callbacks.typed import classifier, data_of
-from fer_lightning.training.module import Classifier
+from fer_lightning.tracking.metrics_csv import MetricsCSV
+from fer_lightning.tracking.tracker import FeatureTracker, Tracker, show_picture
 
 DPI = 200  # of saved pictures: a double-column figure prints sharply
 
@@ -31,21 +32,56 @@ DPI = 200  # of saved pictures: a double-column figure prints sharply
 class Probe(NamedTuple):
     """The images that are looked at, the same in each epoch and for each model."""
 
-    rows: NDArray[np.int64]  # (N,) in the ImageSet
-    images: Tensor  # (N, C, H, W) floats in [0, 1] on the model's device
+    rows: NDArray[np.int64]  # (N,) in the data set
+    images: Tensor  # (N, C, H, W) floats on the model's device, as the model takes them
     labels: Tensor  # (N,) on the CPU
-    faces: NDArray[np.uint8]  # (N, C, H, W) as stored
+    faces: NDArray[np.uint8]  # (N, C, H, W) to be shown
+
+    def at(self, places: Tensor) -> "Probe":
+        """Keep the images at these places."""
+        here = places.cpu().numpy()
+        there = places.to(self.images.device)
+        return Probe(self.rows[here], self.images[there], self.labels[places], self.faces[here])
 
 
 @dataclass(frozen=True)
-class Scene:
-    """One look: a model in one epoch, its data, and the places for what is found."""
+class LookContext:
+    """One look: a model in one epoch, its data, and the places for what is found.
+
+    The LightningModule may be anybody's, as long as a `VisionModel` is in it; so may the data,
+    whose batches then start with images and labels.
+    """
 
     trainer: L.Trainer
-    module: Classifier
-    data: FERDataModule
+    module: L.LightningModule
     stage: Stage
-    folder: Path
+    face_template: bool = False
+
+    @property
+    def net(self) -> VisionModel:
+        """The model that is looked at."""
+        return vision_model(self.module)
+
+    @property
+    def data(self) -> FERDataModule | None:
+        """Our data module, or None where the data are somebody else's."""
+        found = getattr(self.trainer, "datamodule", None)
+        return found if isinstance(found, FERDataModule) else None
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """Names of the classes: the data module's, or numbers."""
+        names = getattr(getattr(self.trainer, "datamodule", None), "classes", None)
+        return tuple(map(str, names or range(self.net.init_args["num_classes"])))
+
+    @property
+    def folder(self) -> Path:
+        """The run folder, or where the trainer's own logger writes."""
+        if not any(isinstance(logger, MetricsCSV) for logger in self.trainer.loggers):
+            for logger in self.trainer.loggers:
+                if place := getattr(logger, "log_dir", None) or getattr(logger, "save_dir", None):
+                    return Path(place)
+        return Path(self.trainer.default_root_dir)
 
     @property
     def epoch(self) -> int:
@@ -59,22 +95,86 @@ class Scene:
 
     def title(self, what: str) -> str:
         """Say what a picture shows, of which model and data."""
-        data = self.data.image_set
-        tested = "last" if self.data.split.protocol == "train_test" else "best"
-        when = f"{tested} epoch, test images" if self.stage == "test" else f"epoch {self.epoch}"
-        return f"{what}: {name_of(self.module.net)}, {when}, {data.name} ({data.fingerprint})"
+        when = f"epoch {self.epoch}"
+        if self.data is None:
+            data = type(getattr(self.trainer, "datamodule", None) or self.module).__name__
+            when = "test images" if self.stage == "test" else when
+        else:
+            image_set = self.data.image_set
+            data = f"{image_set.name} ({image_set.fingerprint})"
+            tested = "last" if self.data.split.protocol == "train_test" else "best"
+            when = f"{tested} epoch, test images" if self.stage == "test" else when
+        return f"{what}: {name_of(self.net)}, {when}, {data}"
 
     def probe(self, samples: int, seed: int) -> Probe:
         """Choose validation images in training and test images afterwards."""
+        if self.data is None:
+            return self._first_images(samples)
         data = self.data.image_set
         rows = probe_rows(getattr(self.data.split, self.stage), samples, seed, data.fingerprint)
         faces = np.ascontiguousarray(data.images[rows])
         images = to_float(torch.from_numpy(faces).to(self.module.device))
         return Probe(rows, images, torch.from_numpy(data.labels[rows]), faces)
 
-    def masks(self, probe: Probe) -> Tensor:
-        """Region masks of the probe images, (N, 7, H, W): exact where the data knows them."""
-        return torch.from_numpy(masks_for(self.data.image_set, probe.rows))
+    def _first_images(self, samples: int) -> Probe:
+        """The first images of somebody else's validation or test loader."""
+        trainer: Any = self.trainer
+        loaders = trainer.test_dataloaders if self.stage == "test" else trainer.val_dataloaders
+        images: list[Tensor] = []
+        labels: list[Tensor] = []
+        for batch in loaders[0] if isinstance(loaders, list | tuple) else loaders:
+            match batch:
+                case [Tensor() as x, Tensor() as y, *_] if x.ndim == 4:
+                    images.append(x)
+                    labels.append(y.long().cpu())
+                case _:
+                    raise UserError(
+                        "expected batches that start with images (B, C, H, W) and labels but got "
+                        f"{type(batch).__name__}; let the data loader return (images, labels)"
+                    )
+            if sum(map(len, images)) >= samples:
+                break
+        x = torch.cat(images)[:samples]
+        low, high = x.amin((1, 2, 3), keepdim=True), x.amax((1, 2, 3), keepdim=True)
+        faces = ((x - low) / (high - low).clamp(min=1e-6) * 255).round().byte().cpu().numpy()
+        rows = np.arange(len(x))
+        return Probe(rows, x.float().to(self.module.device), torch.cat(labels)[:samples], faces)
+
+    @property
+    def regions(self) -> Regions:
+        """The regions of the data.
+
+        Raises:
+            UserError: there are none.
+        """
+        if self.data is not None:
+            return regions_of(self.data.image_set)
+        if self.face_template:
+            return FACE
+        raise UserError(
+            "expected data with regions but got a data module that has none; use FERDataModule, "
+            "or face_template=True where every picture is an upright face"
+        )
+
+    def sample(self, probe: Probe) -> tuple[Sample, Probe]:
+        """Add masks to the probe images; images without the primary region are left out."""
+        regions = self.regions
+        if self.data is None:
+            size = (probe.images.shape[2], probe.images.shape[3])
+            stacked = np.stack([template(size)[name] for name in regions.order])
+            masks = torch.from_numpy(np.repeat(stacked[None], len(probe.rows), axis=0))
+        else:
+            found = masks_for(self.data.image_set, probe.rows, landmarks=self.data.landmarks)
+            masks = torch.from_numpy(found)
+        area = masks[:, regions.row(regions.primary)].flatten(1).sum(1)
+        keep = ((area > 0) & (area < masks[0, 0].numel())).nonzero().flatten()
+        if len(keep) == 0:
+            raise UserError(
+                f"expected images with '{regions.primary}' but none of {len(masks)} has any of it; "
+                "look at more images or check the label maps"
+            )
+        probe = probe.at(keep)
+        return Sample(probe.images, probe.labels, masks[keep], regions), probe
 
     def log(self, numbers: dict[tuple[str, ...], float]) -> None:
         """Log numbers under ``<stage>/<name>``; only rank zero has them."""
@@ -82,19 +182,19 @@ class Scene:
             self.module.log(key(self.stage, *names), value, rank_zero_only=True)
 
     def save(self, figure: Figure, kind: str) -> Path:
-        """Save a picture as ``<kind>/<name>.png`` in the run folder and on the trackers."""
+        """Save a picture as ``<kind>/<name>.png`` in the run folder and show it on the loggers."""
         path = self.folder / kind / f"{self.name}.png"
         picture = io.BytesIO()
         figure.savefig(picture, dpi=DPI, format="png")
         with self.writing(path, "wb") as file:
             file.write(picture.getvalue())
-        for tracker in self.trackers:
-            tracker.log_picture(key(self.stage, kind), path, self.epoch)
+        for logger in self.trainer.loggers:
+            show_picture(logger, key(self.stage, kind), path, self.epoch)
         return path
 
     def show_features(self, features: Tensor, probe: Probe) -> None:
         """Show where the probe images lie in feature space, on trackers that can."""
-        labels = [self.data.classes[label] for label in probe.labels.tolist()]
+        labels = [self.classes[label] for label in probe.labels.tolist()]
         for tracker in self.trainer.loggers:
             if isinstance(tracker, FeatureTracker):
                 name = key(self.stage, "features")
@@ -111,18 +211,43 @@ class Scene:
         return [logger for logger in self.trainer.loggers if isinstance(logger, Tracker)]
 
 
+def vision_model(module: nn.Module) -> VisionModel:
+    """Find the model in a LightningModule.
+
+    Raises:
+        UserError: there is none, or more than one.
+
+    >>> from fer_lightning.models import CNN
+    >>> vision_model(nn.Sequential(CNN())).init_args["num_classes"]
+    7
+    """
+    net = getattr(module, "net", None)
+    if isinstance(net, VisionModel):
+        return net
+    found = [part for part in module.modules() if isinstance(part, VisionModel)]
+    if len(found) != 1:
+        raise UserError(
+            f"expected one VisionModel in {type(module).__name__} but found {len(found)}; keep "
+            "the model to look at as its attribute 'net'"
+        )
+    return found[0]
+
+
 class Look(L.Callback):
     """Looks at the model at the end of validation epochs, and once more with the test images.
 
     It works on rank zero alone, which holds all images, so that the number of processes changes
     nothing. Where a look is impossible (a model without attention, too few images) it says why,
-    once, and the run goes on.
+    once, and the run goes on. It works in any Trainer around a `VisionModel`.
 
     Args:
         every_n_epochs: look after each n-th epoch of training.
         samples: number of images.
         seed: chooses the images; the same ones for each model, epoch and training seed.
     """
+
+    only_looks = True  # it changes nothing, so that a run with it is the same run
+    face_template = False
 
     def __init__(self, every_n_epochs: int = 1, samples: int = 200, seed: int = 0) -> None:
         for name, value in (("every_n_epochs", every_n_epochs), ("samples", samples)):
@@ -141,16 +266,15 @@ class Look(L.Callback):
         """Look at the test images."""
         self._try(trainer, pl_module, "test")
 
-    def look(self, scene: Scene) -> None:
+    def look(self, context: LookContext) -> None:
         """Compute, save and log; what a subclass is for."""
         raise NotImplementedError
 
     def _try(self, trainer: L.Trainer, pl_module: L.LightningModule, stage: Stage) -> None:
         if self.impossible or not trainer.is_global_zero:
             return
-        folder = Path(trainer.default_root_dir)
         try:
-            self.look(Scene(trainer, classifier(pl_module), data_of(trainer), stage, folder))
+            self.look(LookContext(trainer, pl_module, stage, self.face_template))
         except UserError as error:
             self.impossible = True
             rank_zero_warn(f"{type(self).__name__} leaves this run out: {error}")

@@ -1,7 +1,6 @@
 """Which training images adaptive weighting prefers, and whether it flees from the hard ones."""
 
 import csv
-from pathlib import Path
 from typing import cast
 
 import lightning as L
@@ -12,7 +11,7 @@ from torch import Tensor
 from fer_lightning import keys
 from fer_lightning.errors import UserError
 from fer_lightning.look.callbacks.grad_cam import shown
-from fer_lightning.look.callbacks.look import Scene
+from fer_lightning.look.callbacks.look import LookContext
 from fer_lightning.look.metrics.summary import spearman
 from fer_lightning.plots.weighting import Faces, weighting_figure
 from fer_lightning.training.callbacks.typed import classifier, data_of
@@ -36,6 +35,8 @@ class WeightingCallback(L.Callback):
         images: how many of each are shown.
     """
 
+    only_looks = True
+
     def __init__(self, every_n_epochs: int = 1, images: int = 16) -> None:
         for name, value in (("every_n_epochs", every_n_epochs), ("images", images)):
             if value < 1:
@@ -58,38 +59,37 @@ class WeightingCallback(L.Callback):
         gathered = [cast(Tensor, module.all_gather(part)) for part in parts]  # ranks, images
         weighed = Weighed(*(part.flatten().cpu() for part in gathered))
         if trainer.is_global_zero:
-            folder = Path(trainer.default_root_dir)
-            self.look(Scene(trainer, module, data_of(trainer), "train", folder), weighed)
+            self.look(LookContext(trainer, module, "train"), weighed)
 
-    def look(self, scene: Scene, weighed: Weighed) -> None:
+    def look(self, context: LookContext, weighed: Weighed) -> None:
         """Draw, save and log."""
         order = weighed.weight.argsort(descending=True)
         rank = spearman(weighed.weight[None], weighed.loss[None]).item()
-        scene.log({(keys.WEIGHT_LOSS_CORRELATION,): rank})
-        self._write(scene, weighed, order)
+        context.log({(keys.WEIGHT_LOSS_CORRELATION,): rank})
+        self._write(context, weighed, order)
         n = min(self.images, len(order))
         figure = weighting_figure(
-            faces_of(scene, weighed, order[:n]),
-            faces_of(scene, weighed, order[-n:].flip(0)),
-            scene.data.classes,
-            scene.title("Adaptive weights"),
+            faces_of(context, weighed, order[:n]),
+            faces_of(context, weighed, order[-n:].flip(0)),
+            context.classes,
+            context.title("Adaptive weights"),
             CAPTION.format(images=len(order), rank=rank),
         )
-        scene.save(figure, "weighting")
+        context.save(figure, "weighting")
 
-    def _write(self, scene: Scene, weighed: Weighed, order: Tensor) -> None:
-        data = scene.data.image_set
-        with scene.writing(scene.folder / "weights.csv") as file:
+    def _write(self, context: LookContext, weighed: Weighed, order: Tensor) -> None:
+        data = data_of(context.trainer).image_set
+        with context.writing(context.folder / "weights.csv") as file:
             rows = csv.writer(file, lineterminator="\n")
             rows.writerow(["epoch", "row", "file", "label", "weight", "loss"])
             for row, weight, loss in zip(*(part[order].tolist() for part in weighed), strict=True):
                 name = data.classes[data.labels[row]]
                 numbers = f"{weight:.6g}", f"{loss:.6g}"
-                rows.writerow([scene.epoch, row, data.files[row], name, *numbers])
+                rows.writerow([context.epoch, row, data.files[row], name, *numbers])
 
 
-def faces_of(scene: Scene, weighed: Weighed, at: Tensor) -> Faces:
+def faces_of(context: LookContext, weighed: Weighed, at: Tensor) -> Faces:
     """Return the images at these places of `weighed`, as stored."""
-    data, rows = scene.data.image_set, weighed.row[at].numpy()
+    data, rows = data_of(context.trainer).image_set, weighed.row[at].numpy()
     weights, losses = weighed.weight[at].numpy(), weighed.loss[at].numpy()
     return Faces(shown(data.images[rows]), data.labels[rows], weights, losses)

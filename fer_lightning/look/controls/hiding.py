@@ -1,4 +1,4 @@
-"""The arbiter: what happens to the answer when a region is hidden?"""
+"""The hiding test, our arbiter: what happens to the answer when a region is hidden?"""
 
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import conv2d, pad
 
-from fer_lightning.data.regions import ORDER
+from fer_lightning.data.regions import Regions
 from fer_lightning.errors import UserError
 from fer_lightning.look.frozen import frozen_eval, plain
 from fer_lightning.look.metrics.summary import pearson, spearman
@@ -112,10 +112,10 @@ def blur(images: Tensor, share: float = BLUR) -> Tensor:
 Row = dict[str, float | int | str]
 FILLS: tuple[Fill, ...] = ("mean", "blur")
 SEEDS = (0, 1, 2)
-PIECES = 3  # squares of the random patches: KEY is an eye and brow on each side, and the mouth
+PIECES = 3  # squares of the random patches, as a face has two eyes with brows and a mouth
 
 
-class Occlusion(NamedTuple):
+class Hiding(NamedTuple):
     """What hiding did.
 
     Args:
@@ -128,28 +128,34 @@ class Occlusion(NamedTuple):
     excess: dict[str, Tensor]
 
 
-def hidden_regions(masks: Tensor) -> dict[str, Tensor]:
-    """Return what is hidden, (N, H, W) each: the key regions, and all that is not face.
+def hidden_regions(masks: Tensor, regions: Regions) -> dict[str, Tensor]:
+    """Return what is hidden, (N, H, W) each: the primary region, and all that is not the object.
 
     Args:
-        masks: (N, 7, H, W) bool in `ORDER`.
+        masks: (N, R, H, W) bool in the order of `regions`.
+        regions: of the data set; without an outside there is no background to hide.
     """
-    return {"key": masks[:, ORDER.index("key")], "background": ~masks[:, ORDER.index("face")]}
+    hidden = {regions.primary: masks[:, regions.row(regions.primary)]}
+    background = ~masks[:, -1]
+    if regions.outside and background.flatten(1).any(1).all():
+        hidden["background"] = background
+    return hidden
 
 
-def occlusion(
+def hide_regions(
     model: nn.Module,
     images: Tensor,
     labels: Tensor,
     masks: Tensor,
+    regions: Regions,
     focus: dict[str, Tensor] | None = None,
     fills: Sequence[Fill] = FILLS,
     seeds: Sequence[int] = SEEDS,
     batch_size: int = 256,
-) -> Occlusion:
+) -> Hiding:
     """Hide regions, and for comparison random and central patches of exactly the same area.
 
-    A model that reads expressions loses more from hidden key regions than from as many pixels
+    A model that reads the primary region loses more from hiding it than from as many pixels
     elsewhere; one that reads the background loses from the latter. This needs no map at all, and
     so tells whether maps can be believed.
 
@@ -157,9 +163,10 @@ def occlusion(
         model: a `VisionModel`, left as it was.
         images: (N, C, H, W) floats in [0, 1].
         labels: (N,) true classes.
-        masks: (N, 7, H, W) bool in `ORDER`.
-        focus: by region ("key", "background"), (N,) what the maps say of it, such as LFR; its
-            correlation with the drop is reported. NaN (zero maps) is left out.
+        masks: (N, R, H, W) bool in the order of `regions`.
+        regions: of the data set.
+        focus: by region (the primary one, "background"), (N,) what the maps say of it, such as
+            LFR; its correlation with the drop is reported. NaN (zero maps) is left out.
         fills: what is put in place of hidden pixels.
         seeds: of the random patches.
         batch_size: images in one forward pass.
@@ -175,7 +182,7 @@ def occlusion(
     size = (images.shape[2], images.shape[3])
     rows: list[Row] = []
     excess: dict[str, Tensor] = {}
-    for region, mask in hidden_regions(masks.cpu()).items():
+    for region, mask in hidden_regions(masks.cpu(), regions).items():
         area = mask.sum((1, 2))
         patches = [("region", "", mask), ("centre", "", central_patch(area, size))]
         patches += [
@@ -197,7 +204,7 @@ def occlusion(
             if focus is not None and region in focus:
                 found[0] |= correlate(focus[region], extra)
             rows += found
-    return Occlusion(rows, excess)
+    return Hiding(rows, excess)
 
 
 def correlate(focus: Tensor, drop: Tensor) -> Row:

@@ -8,7 +8,7 @@ from fer_lightning.look.controls.hiding import answers
 from fer_lightning.look.controls.null_maps import untrained_twin
 from fer_lightning.look.frozen import innermost
 from fer_lightning.look.heat import to_heat
-from fer_lightning.look.methods import Method, explain
+from fer_lightning.look.methods import explain
 from fer_lightning.look.metrics.summary import pearson, spearman
 
 Row = dict[str, float | int | str]
@@ -45,7 +45,7 @@ def randomisation(
     images: Tensor,
     seed: int = 0,
     stages: int = 8,
-    method: Method = "grad_cam",
+    method: str = "grad_cam",
     batch_size: int = 256,
 ) -> list[Row]:
     """Replace the layers of a model, from the top down, by those of an untrained twin.
@@ -64,7 +64,7 @@ def randomisation(
         batch_size: images in one pass.
 
     Returns:
-        Two rows a stage, `map` "signed" (at the method's own grid) and "heat" (positive part, at
+        Two rows per stage, `map` "signed" (at the method's own grid) and "heat" (positive part, at
         the image's size): `stage`, the `layer` reached, how many `layers` and which share of the
         `parameters` are untrained, the mean `spearman` and `pearson` over images, `undefined`
         (images without a correlation, because a map is zero), and `same_prediction`.

@@ -17,6 +17,7 @@ from fer_lightning.look.frozen import (
     plain,
     split_target,
 )
+from fer_lightning.look.methods.registry import method
 from fer_lightning.models.base import NoAttentionError, VisionModel
 
 __all__ = ["NoAttentionError", "attention_relevance", "attention_rollout", "cls_attention"]
@@ -228,3 +229,31 @@ def centre(similarity: Tensor) -> Tensor:
     """
     h, w = similarity.shape[:2]
     return similarity[h // 2, w // 2]
+
+
+@method(
+    "attention_rollout",
+    title="Attention rollout",
+    about="attention at the model's own grid; it knows no class",
+    knows_class=False,
+    needs_attention=True,
+)
+def rollout_maps(
+    model: nn.Module, images: Tensor, target: int | Tensor | None, batch_size: int
+) -> Tensor:
+    """Attention rollout over all layers."""
+    return attention_rollout(model, images, batch_size=batch_size)
+
+
+@method(
+    "attention_relevance",
+    title="Attention relevance",
+    about="attention that speaks for the target class, at the model's own grid",
+    needs_attention=True,
+    passes=2,
+)
+def relevance_maps(
+    model: nn.Module, images: Tensor, target: int | Tensor | None, batch_size: int
+) -> Tensor:
+    """Attention weighted by its gradient."""
+    return attention_relevance(model, images, target, batch_size)

@@ -16,6 +16,7 @@ from fer_lightning.look.frozen import (
     plain,
     split_target,
 )
+from fer_lightning.look.methods.registry import method
 from fer_lightning.models.base import VisionModel
 
 Method = Literal["grad_cam", "hires_cam"]
@@ -176,3 +177,22 @@ def _name(model: VisionModel) -> str:
     """Return the layer's name in the model."""
     layer = model.cam_layer
     return next((name for name, module in model.named_modules() if module is layer), "no part")
+
+
+CAM = "signed evidence for the target class at the model's own grid, before ReLU"
+
+
+@method("grad_cam", title="Grad-CAM", about=CAM, passes=2)
+def grad_cam_maps(
+    model: nn.Module, images: Tensor, target: int | Tensor | None, batch_size: int
+) -> Tensor:
+    """Grad-CAM, the paper's method."""
+    return grad_cam(model, images, target, "grad_cam", batch_size).signed
+
+
+@method("hires_cam", title="HiResCAM", about=CAM, passes=2)
+def hires_cam_maps(
+    model: nn.Module, images: Tensor, target: int | Tensor | None, batch_size: int
+) -> Tensor:
+    """HiResCAM: gradients are not averaged over places."""
+    return grad_cam(model, images, target, "hires_cam", batch_size).signed

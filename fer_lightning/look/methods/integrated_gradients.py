@@ -17,6 +17,7 @@ from fer_lightning.look.frozen import (
     plain,
     split_target,
 )
+from fer_lightning.look.methods.registry import method
 
 
 def integrated_gradients(
@@ -90,3 +91,11 @@ def signed_shares(
             slopes = input_gradient(inner, points.flatten(0, 1), classes)
             found.append(slopes.unflatten(0, (len(image), steps)).mean(1) * way)
     return torch.cat(found)
+
+
+@method("integrated_gradients", title="Integrated gradients", single_pixels=True, passes=96)
+def integrated_gradients_maps(
+    model: nn.Module, images: Tensor, target: int | Tensor | None, batch_size: int
+) -> Tensor:
+    """Gradients summed up on the way from a blank image."""
+    return integrated_gradients(model, images, target, batch_size=batch_size)

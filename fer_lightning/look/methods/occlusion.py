@@ -15,6 +15,7 @@ from fer_lightning.look.frozen import (
     plain,
     split_target,
 )
+from fer_lightning.look.methods.registry import method
 
 
 def occlusion_map(
@@ -97,3 +98,11 @@ def window_masks(height: int, width: int, window: int, stride: int) -> Tensor:
 
     rows, columns = along(height), along(width)
     return (rows[:, None, :, None] & columns[None, :, None, :]).flatten(0, 1)
+
+
+@method("occlusion", title="Occlusion", passes=122)
+def occlusion_maps(
+    model: nn.Module, images: Tensor, target: int | Tensor | None, batch_size: int
+) -> Tensor:
+    """What hiding each place costs."""
+    return occlusion_map(model, images, target, batch_size=batch_size)

@@ -14,6 +14,7 @@ from fer_lightning.look.frozen import (
     plain,
     split_target,
 )
+from fer_lightning.look.methods.registry import method
 
 
 def smooth_grad(
@@ -67,3 +68,11 @@ def smooth_grad(
             slopes = input_gradient(inner, (image[:, None] + shifts).flatten(0, 1), classes)
             found.append(over_channels(slopes.unflatten(0, (len(image), samples)).mean(1)))
     return torch.cat(found)
+
+
+@method("smooth_grad", title="SmoothGrad", single_pixels=True, passes=48)
+def smooth_grad_maps(
+    model: nn.Module, images: Tensor, target: int | Tensor | None, batch_size: int
+) -> Tensor:
+    """Gradients averaged over noisy copies."""
+    return smooth_grad(model, images, target, batch_size=batch_size)

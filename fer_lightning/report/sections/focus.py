@@ -11,7 +11,7 @@ from fer_lightning.hypotheses.evidence import RESOLUTIONS, Focus, focus_of
 from fer_lightning.plots.focus import focus_distribution
 from fer_lightning.report.content import Cell, Item, Picture, Section, Table, Text
 from fer_lightning.report.parts import about, lacking, number, pair_of, percent, told
-from fer_lightning.report.sections.focus_controls import null_table, occlusion_table
+from fer_lightning.report.sections.focus_controls import hiding_table, null_table
 from fer_lightning.report.sections.focus_epochs import over_epochs
 from fer_lightning.runs.collection import Collection
 from fer_lightning.statistics import cohen_d
@@ -19,8 +19,12 @@ from fer_lightning.statistics import cohen_d
 # --- Focus of models summed up region by region, from the values of single images
 
 
-REGIONS = ("eyes", "mouth", "eyebrow", "nose", "key", "all")  # as the paper orders them
 Floats = NDArray[np.float64]
+
+
+def title_of(found: Sequence[Focus]) -> str:
+    """Name the primary region for readers."""
+    return found[0].regions.title(found[0].regions.primary)
 
 
 class Summed(NamedTuple):
@@ -124,7 +128,7 @@ def focus(collection: Collection) -> Section:
             _numbers(found, collection.models, collection.fractions),
         ]
     items += null_table(collection)
-    items += occlusion_table(collection)
+    items += hiding_table(collection)
     items += over_epochs(collection)
     if not items or (not found and len(items) == 1):
         items.append(Text("Nobody looked where these models look.", "note"))
@@ -217,7 +221,7 @@ def _zero_maps(found: Sequence[Focus], models: list[str], fraction: float) -> Ta
     rows = []
     for model in models:
         for resolution in RESOLUTIONS:
-            s = _sum(_at(found, model, fraction), resolution, "key")
+            s = _sum(_at(found, model, fraction), resolution, found[0].regions.primary)
             if s is not None:
                 shares = (number(100 * s.share, 1), number(100 * s.share_zeros_in, 1))
                 means = (number(s.mean, 3), number(s.mean_zeros_in, 3))
@@ -230,8 +234,8 @@ def _zero_maps(found: Sequence[Focus], models: list[str], fraction: float) -> Ta
     ]
     return Table(
         "zero_maps",
-        "Maps without any heat, and what becomes of LFR of KEY when they are left out or count "
-        "as 0.",
+        f"Maps without any heat, and what becomes of LFR of {title_of(found)} when they are left "
+        "out or count as 0.",
         ("model", "resolution", "images", "zero maps", *pairs),
         tuple(rows),
         ("Where the two conventions disagree on which model is ahead, believe neither.",),
@@ -242,17 +246,19 @@ def _distribution(
     collection: Collection, found: Sequence[Focus], models: list[str], fraction: float
 ) -> Picture:
     lfr = {}
+    regions = found[0].regions
     for model in models:
         several = _at(found, model, fraction)
         for resolution in RESOLUTIONS:
-            have = [f for f in several if (resolution, "key") in f.lfr]
+            have = [f for f in several if f.has(resolution)]
             if have:
                 stacked = [
-                    np.stack([f.lfr[resolution, region] for region in REGIONS], axis=1)
+                    np.stack([f.lfr[resolution, region] for region in regions.rows], axis=1)
                     for f in have
                 ]
                 lfr[f"{model} {resolution}"] = np.concatenate(stacked)
-    key = {name: values[~np.isnan(values[:, 4]), 4] for name, values in lfr.items()}
+    row = regions.row(regions.primary)
+    key = {name: values[~np.isnan(values[:, row]), row] for name, values in lfr.items()}
     medians = ", ".join(
         f"{name}: {np.median(values):.2f}" if len(values) else f"{name}: only zero maps"
         for name, values in key.items()
@@ -261,8 +267,8 @@ def _distribution(
     return Picture(
         "focus_distribution",
         "LFR of every image, at each model's own grid and at one common grid.",
-        f"Median LFR of KEY: {medians}",
-        focus_distribution(lfr, regions=REGIONS, title=title),
+        f"Median LFR of {title_of(found)}: {medians}",
+        focus_distribution(lfr, regions=regions.rows, title=title),
     )
 
 
@@ -273,7 +279,7 @@ def _numbers(found: Sequence[Focus], models: Sequence[str], fractions: Sequence[
         for fraction in fractions:
             several = _at(found, model, fraction)
             for resolution in RESOLUTIONS:
-                for region in REGIONS:
+                for region in found[0].regions.rows:
                     s = _sum(several, resolution, region)
                     if s is not None:
                         rest = (number(value, 4) for value in s[1:])

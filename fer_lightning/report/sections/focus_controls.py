@@ -23,17 +23,18 @@ NEEDED = {"region", "patch", "fill", "acc", "acc_drop", "logit_drop"}
 
 
 def null_table(collection: Collection) -> list[Item]:
-    """Put every model's KEY numbers beside those of maps that know nothing of the face."""
-    table = collection.focus
+    """Put the primary region's numbers of every model and method beside those of null maps."""
+    table, regions = collection.all_focus, collection.regions
     if not len(table) or not set(table.columns) >= WANTED:
         return [Text("The null maps were not measured in these runs.", "note")]
-    key = table[(table["region"] == "key") & (table["masks"] == "given")]
-    by = ["model", "fraction", "resolution", "source"]
+    key = table[(table["region"] == regions.primary) & (table["masks"] == "given")]
+    by = ["model", "fraction", "method", "resolution", "source"]
     means = _means(key, by, list(MEASURES))
     rows = tuple(
         (
             row["model"],
             percent(row["fraction"]),
+            row["method"],
             row["resolution"],
             _source(row["source"]),
             *(number(row[name], 3) for name in MEASURES),
@@ -43,8 +44,8 @@ def null_table(collection: Collection) -> list[Item]:
     return [
         Table(
             "null_maps",
-            "KEY region: each model's maps beside maps that know nothing of the face.",
-            ("model", "training data", "resolution", "maps", *MEASURES.values()),
+            f"{regions.title(regions.primary)}: each model's maps beside maps that know nothing.",
+            ("model", "training data", "method", "resolution", "maps", *MEASURES.values()),
             rows,
             (
                 "Means over seeds, and over three untrained twins. A model whose numbers do not "
@@ -55,9 +56,9 @@ def null_table(collection: Collection) -> list[Item]:
     ]
 
 
-def occlusion_table(collection: Collection) -> list[Item]:
+def hiding_table(collection: Collection) -> list[Item]:
     """Tell what hiding a region does, against random and central patches of the same area."""
-    table = collection.occlusion
+    table = collection.hiding
     if not len(table) or not set(table.columns) >= NEEDED:
         return [
             Text("What hiding regions does to the answers was not measured in these runs.", "note")
@@ -83,7 +84,7 @@ def occlusion_table(collection: Collection) -> list[Item]:
     heads = ("region hidden", "random patches", "central patch")
     return [
         Table(
-            "occlusion",
+            "hiding",
             "The arbiter: what is lost when a region is hidden, and when as many pixels elsewhere "
             "are.",
             (
@@ -104,8 +105,8 @@ def occlusion_table(collection: Collection) -> list[Item]:
             ),
             tuple(rows),
             (
-                "It needs no map. A model that reads expressions loses more from hidden key "
-                "regions than from random patches of the same area; the correlation tells whether "
+                "It needs no map. A model that reads the region loses more from hiding it "
+                "than from random patches of the same area; the correlation tells whether "
                 "its maps know for which images.",
             ),
         )

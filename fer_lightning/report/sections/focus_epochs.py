@@ -9,9 +9,10 @@ from fer_lightning.report.parts import about, percent
 from fer_lightning.runs.collection import Collection
 from fer_lightning.runs.run import Run
 
+PRIMARY = "primary"  # stands for the data set's primary region
 PANELS = (  # title, metric, region, column, ratio
-    ("LFR of KEY, median", "lfr", "key", "median", True),
-    ("share of LFR ≥ 1", "lfr", "key", "share_ge_1", False),
+    ("LFR of {region}, median", "lfr", PRIMARY, "median", True),
+    ("share of LFR ≥ 1", "lfr", PRIMARY, "share_ge_1", False),
     ("LSI, median", "lsi", "", "median", False),
     ("background, median", "background", "", "median", False),
 )
@@ -20,13 +21,17 @@ NEEDED = {"epoch", "maps", "metric", "region", "median", "share_ge_1"}
 
 
 def over_epochs(collection: Collection) -> list[Item]:
-    """Draw KEY's LFR, its share of at least 1, LSI and background over epochs."""
+    """Draw the primary region's LFR, its share of at least 1, LSI and background over epochs."""
     runs = [run for run in collection.runs if set(run.focus_epochs.columns) >= NEEDED]
     if not runs:
         return [Text("Focus over epochs was not measured in these runs.", "note")]
     fraction = max({run.fraction for run in runs}, key=lambda x: (_models(runs, x), x))
     shown = [run for run in runs if run.fraction == fraction]
     models = [model for model in collection.models if any(r.model == model for r in shown)]
+    primary, word = collection.regions.primary, collection.primary_title
+    wanted = [
+        (t.format(region=word), m, primary if r else "", c, log) for t, m, r, c, log in PANELS
+    ]
     panels = [
         Panel(
             title,
@@ -34,10 +39,10 @@ def over_epochs(collection: Collection) -> list[Item]:
                 model: [_line(run, metric, region, column) for run in shown if run.model == model]
                 for model in models
             },
-            {word: _level(shown, name, metric, region, column) for name, word in NULLS.items()},
+            {null: _level(shown, name, metric, region, column) for name, null in NULLS.items()},
             log,
         )
-        for title, metric, region, column, log in PANELS
+        for title, metric, region, column, log in wanted
     ]
     last = ", ".join(
         f"{model}: {lines[0][1][-1]:.2f}"
@@ -48,14 +53,14 @@ def over_epochs(collection: Collection) -> list[Item]:
         panels,
         collection.models,
         title=f"Focus over epochs at {percent(fraction)} of the training data: {about(collection)}",
-        caption="Validation images of the probe set; one line a seed; zero maps are left out. "
-        "Grey: what maps score that know nothing of the face.",
+        caption="Validation images of the probe set; one line per seed; zero maps are left out. "
+        "Grey: what maps score that know nothing.",
     )
     return [
         Picture(
             "focus_over_epochs",
             "Focus of Grad-CAM on validation images while the models learn.",
-            f"Median LFR of KEY after the last epoch: {last}",
+            f"Median LFR of {word} after the last epoch: {last}",
             figure,
         )
     ]

@@ -83,6 +83,7 @@ class Recorder(L.Callback):
             "fraction": data.fraction,
             "images": {part: len(getattr(data.split, part)) for part in ("train", "val", "test")},
             "classes": list(data.classes),
+            "regions": data.image_set.regions and data.image_set.regions.to_dict(),
             "hardware": hardware(),
             "processes": trainer.world_size,
             "versions": versions(),

@@ -1,4 +1,4 @@
-"""A loss term that draws a model's attention, or its class activation map, to regions of the face.
+"""A loss term that draws a model's attention, or its class activation map, to regions of a picture.
 
 The paper of the core experiment names such a term as future work; the formula is ours.
 """
@@ -18,7 +18,6 @@ from fer_lightning.models.base import VisionModel
 from fer_lightning.training.optimizers import Schedule, lr_factor
 
 Kind = Literal["attention", "cam"]
-Region = Literal["eyes", "eyebrow", "nose", "mouth", "key", "all", "face"]
 SMALLEST_SHARE = 1e-6  # a map beside the regions costs 13.8, not infinitely much
 
 
@@ -32,7 +31,7 @@ class AttentionRegulariser:
         kind: ``attention`` takes the row of [CLS] in the last layer, averaged over heads;
             ``cam`` the Grad-CAM of the true class with its ReLU smoothed, which every model has
             but whose training steps are differentiated twice.
-        region: which masks; ``key`` is eyes, eyebrows and mouth, ``all`` adds the nose.
+        region: of the data set; a face's ``key`` is eyes, eyebrows and mouth.
         schedule: ``constant`` or ``cosine``: down to zero over the epochs of the run.
         warmup_epochs: epochs in which the weight rises linearly before the schedule.
 
@@ -43,7 +42,7 @@ class AttentionRegulariser:
 
     weight: float = 0.1
     kind: Kind = "attention"
-    region: Region = "key"
+    region: str = "key"
     schedule: Schedule = "constant"
     warmup_epochs: int = 0
 
@@ -54,7 +53,6 @@ class AttentionRegulariser:
             raise UserError(f"expected warmup_epochs of at least 0 but got {self.warmup_epochs}")
         for name, value, choices in (
             ("kind", self.kind, Kind),
-            ("region", self.region, Region),
             ("schedule", self.schedule, Schedule),
         ):
             if value not in get_args(choices):
