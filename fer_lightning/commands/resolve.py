@@ -12,6 +12,7 @@ from fer_lightning.commands.training_cli import TrainingCLI
 from fer_lightning.data.datamodule import FERDataModule
 from fer_lightning.errors import UserError
 from fer_lightning.lit.module import Classifier
+from fer_lightning.shipped import with_shipped_configs
 
 
 class Resolver(TrainingCLI):
@@ -35,7 +36,7 @@ class Resolver(TrainingCLI):
 
     def resolve(self, options: list[str]) -> dict[str, Any]:
         """Parse options and return everything that a run's config.yaml would hold."""
-        argv = ["fit", *options]
+        argv = with_shipped_configs(["fit", *options])
         check_configs(argv)
         with user_errors():
             self.config = self.parser.parse_args(with_class_paths(argv))

@@ -7,6 +7,7 @@ from fer_lightning.commands.arguments import check_configs, user_errors
 from fer_lightning.commands.training_cli import TrainingCLI
 from fer_lightning.data.datamodule import FERDataModule
 from fer_lightning.lit.module import Classifier
+from fer_lightning.shipped import with_shipped_configs
 
 COMMANDS = ("fit", "validate", "test", "predict")
 SEED = 42
@@ -36,6 +37,7 @@ def main(argv: list[str]) -> int:
     for harmless in HARMLESS:
         warnings.filterwarnings("ignore", message=harmless)
     no_exit = {"exit_on_error": False}  # errors become one sentence
+    argv = with_shipped_configs(argv)
     check_configs(argv)
     with user_errors():
         TrainingCLI(
