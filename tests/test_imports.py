@@ -9,6 +9,7 @@ PACKAGE = Path(__file__).parents[1] / "fer_lightning"
 EVERYBODY = {"errors", "keys", "data.labels"}
 ALLOWED = {
     "errors": set(),
+    "shipped": {"shipped"},
     "keys": set(),
     "data": {"data"},
     "models": {"models"},
@@ -22,7 +23,7 @@ ALLOWED = {
     "callbacks": {"callbacks", "data", "models", "lit", "attribution", "metrics", "controls"}
     | {"plots", "tracking"},
     "processes": {"processes"},
-    "study": {"study", "processes", "metrics", "plots", "tracking"},
+    "study": {"study", "shipped", "processes", "metrics", "plots", "tracking"},
     "sweep": {"sweep", "study", "processes", "plots", "tracking"},
 }
 

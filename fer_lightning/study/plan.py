@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from fer_lightning.errors import UserError, nearest
+from fer_lightning.shipped import find_beside
 from fer_lightning.study.yaml_file import read_mapping
 
 KEYS = (
@@ -107,7 +108,8 @@ def _models(content: Mapping[str, Any], path: Path) -> tuple[ModelPlan, ...]:
         _known(about, ("config", "overrides"), path, f"models.{name}.")
         configs = about.get("config", [])
         files = [
-            path.parent / str(c) for c in (configs if isinstance(configs, list) else [configs])
+            find_beside(path.parent, str(c))
+            for c in (configs if isinstance(configs, list) else [configs])
         ]
         for file in files:
             if not file.is_file():
