@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.slow
+slow = pytest.mark.slow
 ROOT = Path(__file__).parents[1]
 SKIPPED = {"__pycache__"}
 
@@ -72,6 +72,7 @@ def test_the_wheel_holds_every_file(wheel):
     assert "fer_lightning/py.typed" in held
 
 
+@slow
 def test_it_is_the_wheel_that_runs(installed, tmp_path):
     code = (
         "import fer_lightning, fer_lightning.shipped as s; print(fer_lightning.__file__, s.root())"
@@ -81,22 +82,26 @@ def test_it_is_the_wheel_that_runs(installed, tmp_path):
     assert Path(root) == Path(file).parent
 
 
+@slow
 def test_lists_what_is_shipped(run):
     words = run("configs").split()
     assert {"vit", "smoke", "cifar/vit_tiny", "drawn_faces", "learning_rate"} <= {*words}
 
 
+@slow
 def test_trains_by_name(run, tmp_path):
     assert "vit on drawn faces" in run("fit", "--config", "vit", "--config", "smoke")
     assert (tmp_path / "runs/vit-seed42/summary.json").is_file()
     assert (tmp_path / "runs/vit-seed42/report.html").is_file()  # its page is package data
 
 
+@slow
 def test_plans_a_study_by_name(run):
     printed = run("study", "drawn_faces", "--dry-run")
     assert "0 of 8 cells are done" in printed
 
 
+@slow
 def test_plans_a_sweep_by_its_path_in_a_checkout(run):
     printed = run("sweep", "sweeps/learning_rate.yaml", "--count", "2", "--dry-run")
     assert "learning_rate-002" in printed
