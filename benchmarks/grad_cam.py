@@ -2,8 +2,8 @@
 
     python benchmarks/grad_cam.py
 
-pytorch-grad-cam (package `grad-cam`) brings another build of OpenCV, so give it an environment of
-its own:
+pytorch-grad-cam (package `grad-cam`) is no dependency of ours, so give it an environment of its
+own:
 
     python -m venv bench-env
     bench-env/bin/pip install . grad-cam

@@ -27,6 +27,7 @@ COMMANDS = {
         "runs in TensorBoard, or a workspace on W&B",
     ),
     "models": ("fer_lightning.commands.models", "list the models with parameters and cost"),
+    "configs": ("fer_lightning.commands.configs", "list the shipped configs, studies and sweeps"),
     "faces": ("fer_lightning.commands.faces", "save a sheet of drawn faces as a picture"),
 }
 INTERRUPTED = 130  # exit code of a program ended by Ctrl-C

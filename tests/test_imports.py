@@ -25,7 +25,8 @@ ALLOWED = {
     "runs": {"runs"},
     "statistics": {"statistics"},
     "tracking": {"tracking", "runs"},
-    "execution": {"execution", "tracking", "runs"},
+    "shipped": {"shipped"},
+    "execution": {"execution", "tracking", "runs", "shipped"},
     "hypotheses": {"hypotheses", "statistics", "runs"},
     "report": {"report", "hypotheses", "statistics", "execution", "plots", "runs"},
 }

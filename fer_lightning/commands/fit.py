@@ -32,6 +32,7 @@ from fer_lightning.models import MODELS
 from fer_lightning.models.weights import tell
 from fer_lightning.report.write import write_page
 from fer_lightning.runs.folder import RunFolder, atomic, new_run_folder, unfinished_run
+from fer_lightning.shipped import with_shipped_configs
 from fer_lightning.tracking.metrics_csv import MetricsCSV
 from fer_lightning.tracking.summary import summary_table
 from fer_lightning.tracking.tensorboard import MISSING, TensorBoardTracker, is_installed
@@ -517,6 +518,7 @@ def main(argv: list[str]) -> int:
     for harmless in HARMLESS:
         warnings.filterwarnings("ignore", message=harmless)
     no_exit = {"exit_on_error": False}  # errors become one sentence
+    argv = with_shipped_configs(argv)
     check_configs(argv)
     with user_errors():
         TrainingCLI(

@@ -17,6 +17,7 @@ from fer_lightning.commands.fit import (
 from fer_lightning.commands.run_data import NESTED
 from fer_lightning.data.datamodule import FERDataModule
 from fer_lightning.errors import UserError
+from fer_lightning.shipped import with_shipped_configs
 from fer_lightning.training.module import Classifier
 
 
@@ -41,7 +42,7 @@ class Resolver(TrainingCLI):
 
     def resolve(self, options: list[str]) -> dict[str, Any]:
         """Parse options and return everything that a run's config.yaml would hold."""
-        argv = ["fit", *options]
+        argv = with_shipped_configs(["fit", *options])
         check_configs(argv)
         with user_errors():
             self.config = self.parser.parse_args(with_class_paths(argv))

@@ -37,6 +37,7 @@ from fer_lightning.runs.find import STUDY, runs_below
 from fer_lightning.runs.identity import decisive, identity, short_path
 from fer_lightning.runs.provenance import stand_ins
 from fer_lightning.runs.run import Run, read_run
+from fer_lightning.shipped import find
 from fer_lightning.training.optimizers import make_optimizer
 
 # --- Which data a study's configurations mean, and which cell a finished run is
@@ -203,7 +204,7 @@ FAILED, INTERRUPTED = 1, 130  # exit codes
 def parser() -> argparse.ArgumentParser:
     """Return the command's options."""
     options = argparse.ArgumentParser(prog="fer-lightning study", description=__doc__)
-    options.add_argument("file", type=Path, help="such as configs/study/drawn_faces.yaml")
+    options.add_argument("file", type=Path, help="a file, or a shipped one by name: drawn_faces")
     options.add_argument("--data", help="the images: file, folder or archive")
     options.add_argument("--out", type=Path, help="the study's folder; runs/NAME without it")
     options.add_argument("--only", action="append", default=[], metavar="KEY=VALUE,...")
@@ -234,7 +235,7 @@ def parser() -> argparse.ArgumentParser:
 def main(argv: list[str]) -> int:
     """Plan the study, find what is done, and do what is asked with the rest."""
     args = parser().parse_args(argv)
-    study = read_study(args.file)
+    study = read_study(find(args.file, "study"))
     read_asked(study.hypotheses, [model.name for model in study.models])
     console = Console()
     cells = make_cells(study, resolve, fingerprint_of, args.data)

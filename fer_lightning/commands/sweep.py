@@ -32,6 +32,7 @@ from fer_lightning.execution.sweep.workers import LocalWorkers, RayWorkers, Work
 from fer_lightning.execution.training import INTERRUPTED, Stopped, only_one
 from fer_lightning.report.sweep import write_sweep_report
 from fer_lightning.runs.provenance import stand_ins
+from fer_lightning.shipped import find
 from fer_lightning.tracking.sweep_command import expand
 from fer_lightning.training.losses import AdaptiveWeighting, AttentionRegulariser
 
@@ -202,7 +203,7 @@ def parser() -> argparse.ArgumentParser:
     20
     """
     options = argparse.ArgumentParser(prog="fer-lightning sweep", description=__doc__)
-    options.add_argument("file", type=Path, help="such as sweeps/learning_rate.yaml")
+    options.add_argument("file", type=Path, help="a file, or a shipped one by name: learning_rate")
     options.add_argument("--count", type=int, help="how many runs in all; a grid has its own end")
     options.add_argument("--parallel", type=int, help="how many runs at a time (1; Ray: all)")
     options.add_argument("--data", help="the images: file, folder or archive")
@@ -218,7 +219,7 @@ def parser() -> argparse.ArgumentParser:
 def main(argv: list[str]) -> int:
     """Check the sweep file, then train what is missing."""
     args = parser().parse_args(argv)
-    sweep = read_sweep(args.file)
+    sweep = read_sweep(find(args.file, "sweep"))
     check_search(sweep)
     count = how_many(sweep, args.count)
     if args.parallel is not None and args.parallel < 1:

@@ -9,6 +9,7 @@ from typing import Any
 
 from fer_lightning.errors import UserError, nearest
 from fer_lightning.execution.study.yaml_file import read_mapping
+from fer_lightning.shipped import find_beside
 
 KEYS = (
     *("name", "models", "fractions", "seeds", "data", "overrides", "focus", "hypotheses"),
@@ -107,7 +108,8 @@ def _models(content: Mapping[str, Any], path: Path) -> tuple[ModelPlan, ...]:
         _known(about, ("config", "overrides"), path, f"models.{name}.")
         configs = about.get("config", [])
         files = [
-            path.parent / str(c) for c in (configs if isinstance(configs, list) else [configs])
+            find_beside(path.parent, str(c))
+            for c in (configs if isinstance(configs, list) else [configs])
         ]
         for file in files:
             if not file.is_file():
