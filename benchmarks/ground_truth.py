@@ -31,8 +31,8 @@ from torch import Tensor
 from fer_lightning.data.augment import Augmentation, to_float
 from fer_lightning.data.datamodule import FERDataModule
 from fer_lightning.data.faces import drawn_faces
+from fer_lightning.data.masks import masks_for
 from fer_lightning.data.probe import probe_rows
-from fer_lightning.data.regions import masks_for
 from fer_lightning.look.controls.hiding import Occlusion, correlate, occlusion
 from fer_lightning.look.focus import map_sources
 from fer_lightning.look.heat import match, to_heat

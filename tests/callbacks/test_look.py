@@ -16,8 +16,8 @@ from fer_lightning.callbacks import (
     GradCAMCallback,
 )
 from fer_lightning.data.datamodule import Drawn, FERDataModule
+from fer_lightning.data.masks import masks_for
 from fer_lightning.data.probe import probe_rows
-from fer_lightning.data.regions import masks_for
 from fer_lightning.errors import UserError
 from fer_lightning.look.heat import to_heat
 from fer_lightning.look.measure import ROWS, measure

@@ -18,7 +18,8 @@ from explain_samples import (
 )
 
 from fer_lightning.data.labels import FER_CLASSES
-from fer_lightning.data.regions import KEY, ORDER, template
+from fer_lightning.data.masks import template
+from fer_lightning.data.regions import FACE
 from fer_lightning.look.heat import to_heat
 from fer_lightning.look.methods.grad_cam import grad_cam
 from fer_lightning.look.metrics import background_share, local_focus_ratio, local_sensitivity_index
@@ -53,8 +54,10 @@ def test_all_files_agree_with_the_parts_that_make_them(explain, net):
         assert saved["target"].tolist() == cam.target.tolist()
     masks = {name: torch.tensor(mask) for name, mask in template(48).items()}
     expected = {
-        **{f"lfr_{name}": local_focus_ratio(heat, masks[name]) for name in ORDER[:6]},
-        "lsi": local_sensitivity_index(heat, torch.stack([masks[name] for name in KEY])),
+        **{f"lfr_{name}": local_focus_ratio(heat, masks[name]) for name in FACE.order[:6]},
+        "lsi": local_sensitivity_index(
+            heat, torch.stack([masks[name] for name in FACE.members("key")])
+        ),
         "background_share": background_share(heat, masks["face"]),
     }
     for i, row in enumerate(rows()):

@@ -2,7 +2,7 @@ import pytest
 import torch
 from torch import nn
 
-from fer_lightning.data.regions import ORDER
+from fer_lightning.data.regions import FACE
 from fer_lightning.models.base import VisionModel
 
 
@@ -52,8 +52,8 @@ def masks():
     }
     one = torch.zeros(7, 8, 8, dtype=torch.bool)
     for name, box in boxes.items():
-        one[ORDER.index(name)][box] = True
-    key = one[[ORDER.index(name) for name in ("eyes", "eyebrow", "mouth")]].any(0)
-    one[ORDER.index("key")] = key
-    one[ORDER.index("all")] = key | one[ORDER.index("nose")]
+        one[FACE.order.index(name)][box] = True
+    key = one[[FACE.order.index(name) for name in ("eyes", "eyebrow", "mouth")]].any(0)
+    one[FACE.order.index("key")] = key
+    one[FACE.order.index("all")] = key | one[FACE.order.index("nose")]
     return one.repeat(3, 1, 1, 1)

@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from fer_lightning.data.faces import drawn_faces
-from fer_lightning.data.regions import masks_for
+from fer_lightning.data.masks import masks_for
 from fer_lightning.look.controls.hiding import occlusion
 from fer_lightning.look.controls.null_maps import null_maps
 from fer_lightning.look.heat import match, to_heat

@@ -3,15 +3,13 @@ import math
 import pytest
 import torch
 
-from fer_lightning.data.regions import ORDER
+from fer_lightning.data.regions import FACE
 from fer_lightning.errors import UserError
 from fer_lightning.look.measure import (
-    ROWS,
     measure,
     measure_variants,
     summarise_regions,
     usable,
-    with_stand_ins,
 )
 
 
@@ -25,11 +23,11 @@ def heat():
 
 
 def of(values, region):
-    return values[:, ROWS.index(region)].tolist()
+    return values[:, FACE.rows.index(region)].tolist()
 
 
 def test_values_by_hand(heat, masks):
-    found = measure(heat, masks)
+    found = measure(heat, masks, FACE)
     nan = torch.nan
     assert of(found["lfr"], "mouth") == pytest.approx([1e8, 1.0, nan], nan_ok=True)
     # key: 8 of 16 pixels hot, none outside
@@ -43,7 +41,7 @@ def test_values_by_hand(heat, masks):
 
 
 def test_overlap_of_a_region_and_its_means(heat, masks):
-    found = measure(heat, masks)["lsi"]
+    found = measure(heat, masks, FACE)["lsi"]
     assert of(found, "mouth")[:2] == pytest.approx([1.0, 8 / 64])
     assert of(found, "eyes")[:2] == pytest.approx([0.0, 4 / 64])
     assert of(found, "key")[:2] == pytest.approx([1 / 3, (8 + 4 + 4) / 64 / 3])
@@ -51,7 +49,7 @@ def test_overlap_of_a_region_and_its_means(heat, masks):
 
 
 def test_summary_under_both_conventions(heat, masks):
-    row = summarise_regions(measure(heat, masks))[ROWS.index("key")]
+    row = summarise_regions(measure(heat, masks, FACE), FACE)[FACE.rows.index("key")]
     assert row["region"] == "key"
     assert (row["n"], row["zero_maps"]) == (3, 1)
     assert row["lfr_mean"] == pytest.approx(0.25e8)
@@ -67,10 +65,10 @@ def test_summary_under_both_conventions(heat, masks):
 
 
 def test_which_masks_can_be_used(masks):
-    masks[0, ORDER.index("eyebrow")] = False
-    masks[1, ORDER.index("face")] = True
-    found = usable(masks)
-    assert dict(zip(ROWS, found[0].tolist(), strict=True)) == {
+    masks[0, FACE.order.index("eyebrow")] = False
+    masks[1, FACE.order.index("key")] = True
+    found = usable(masks, FACE)
+    assert dict(zip(FACE.rows, found[0].tolist(), strict=True)) == {
         "eyes": True,
         "mouth": True,
         "eyebrow": False,
@@ -78,15 +76,17 @@ def test_which_masks_can_be_used(masks):
         "key": True,
         "all": True,
     }
-    assert found[1].tolist() == [False] * 6
+    assert found[1].tolist() == [True, True, True, True, False, True]
     assert found[2].tolist() == [True] * 6
 
 
 def test_images_whose_region_is_gone_are_left_out(heat, masks):
-    masks[0, ORDER.index("eyebrow")] = False
-    with pytest.raises(UserError, match="an empty one"):
-        measure(heat, masks)
-    rows = summarise_regions(measure(heat, with_stand_ins(masks)), usable(masks))
+    masks[0, FACE.order.index("eyebrow")] = False
+    assert of(measure(heat, masks, FACE)["lfr"], "eyebrow")[1:] == pytest.approx(
+        [1.0, torch.nan], nan_ok=True
+    )
+    assert math.isnan(of(measure(heat, masks, FACE)["lfr"], "eyebrow")[0])
+    rows = summarise_regions(measure(heat, masks, FACE), FACE)
     by_region = {row["region"]: row for row in rows}
     assert by_region["mouth"]["n"] == 3
     assert by_region["eyebrow"]["n"] == 2
@@ -98,9 +98,9 @@ def test_images_whose_region_is_gone_are_left_out(heat, masks):
 
 
 def test_a_region_gone_everywhere_gives_a_row_without_numbers(heat, masks):
-    masks[:, ORDER.index("eyebrow")] = False
-    rows = summarise_regions(measure(heat, with_stand_ins(masks)), usable(masks))
-    row = rows[ROWS.index("eyebrow")]
+    masks[:, FACE.order.index("eyebrow")] = False
+    rows = summarise_regions(measure(heat, masks, FACE), FACE)
+    row = rows[FACE.rows.index("eyebrow")]
     assert (row["n"], row["zero_maps"]) == (0, 0)
     assert all(math.isnan(v) for k, v in row.items() if k not in ("region", "n", "zero_maps"))
     assert list(row) == list(rows[0])
@@ -109,13 +109,15 @@ def test_a_region_gone_everywhere_gives_a_row_without_numbers(heat, masks):
 def test_nan_heat_is_refused(heat, masks):
     heat[1, 0, 0] = torch.nan
     with pytest.raises(UserError, match="finite heat"):
-        measure(heat, masks)
+        measure(heat, masks, FACE)
 
 
 def test_several_masks_at_once_give_what_each_gives(heat, masks):
     moved = masks.roll(1, dims=3)
-    both = measure_variants(heat, torch.stack([masks, moved], dim=1))
-    for found, expected in zip(both, (measure(heat, masks), measure(heat, moved)), strict=True):
+    both = measure_variants(heat, torch.stack([masks, moved], dim=1), FACE)
+    for found, expected in zip(
+        both, (measure(heat, masks, FACE), measure(heat, moved, FACE)), strict=True
+    ):
         for name, values in expected.items():
             torch.testing.assert_close(found[name], values, equal_nan=True)
     assert not torch.equal(both[0]["mass"], both[1]["mass"])

@@ -3,7 +3,7 @@ import math
 import pytest
 import torch
 
-from fer_lightning.data.regions import template
+from fer_lightning.data.masks import template
 from fer_lightning.errors import UserError
 from fer_lightning.look.controls.null_maps import (
     SIGMAS,

@@ -1,8 +1,8 @@
 import pytest
 import torch
 
-from fer_lightning.data.regions import ORDER
-from fer_lightning.look.controls.hiding import correlate, hidden_regions, occlusion
+from fer_lightning.data.regions import FACE
+from fer_lightning.look.controls.hiding import correlate, hidden_regions, hide_regions
 
 
 @pytest.fixture
@@ -19,15 +19,15 @@ def rows_of(found, region, patch, fill="mean"):
 
 
 def test_what_is_hidden(masks):
-    hidden = hidden_regions(masks)
+    hidden = hidden_regions(masks, FACE)
     assert hidden["key"].sum((1, 2)).tolist() == [16] * 3
     assert hidden["background"].sum((1, 2)).tolist() == [28] * 3
-    assert not (hidden["background"] & masks[:, ORDER.index("face")]).any()
+    assert not (hidden["background"] & masks[:, FACE.order.index("face")]).any()
 
 
 def test_drops_by_hand(spots, images, masks):
     labels = torch.tensor([1, 1, 0])
-    found = occlusion(spots, images, labels, masks)
+    found = hide_regions(spots, images, labels, masks, FACE)
     (row,) = rows_of(found, "key", "region")
     # mean of the picture: (56 * 0.25 + 8 * 1) / 64 = 0.34375
     # upper half: 32 * 0.25 = 8, of which 8 pixels of eyes and brows become 0.34375: + 0.75
@@ -43,7 +43,7 @@ def test_drops_by_hand(spots, images, masks):
 
 
 def test_hiding_the_background_by_hand(spots, images, masks):
-    found = occlusion(spots, images, torch.tensor([1, 1, 0]), masks)
+    found = hide_regions(spots, images, torch.tensor([1, 1, 0]), masks, FACE)
     (row,) = rows_of(found, "background", "region")
     # 14 pixels of each half become 0.34375 instead of 0.25
     assert row["logit_drop"] == pytest.approx(-14 * 0.09375)
@@ -51,7 +51,7 @@ def test_hiding_the_background_by_hand(spots, images, masks):
 
 
 def test_patches_of_the_same_area(spots, images, masks):
-    found = occlusion(spots, images, torch.tensor([1, 1, 0]), masks, seeds=(4, 5))
+    found = hide_regions(spots, images, torch.tensor([1, 1, 0]), masks, FACE, seeds=(4, 5))
     assert len(found.rows) == 2 * 2 * 4  # regions, fills, patches
     for region, share in (("key", 16 / 64), ("background", 28 / 64)):
         (centre,) = rows_of(found, region, "centre")
@@ -69,7 +69,7 @@ def test_patches_of_the_same_area(spots, images, masks):
 
 
 def test_excess_is_the_drop_beyond_random_patches(spots, images, masks):
-    found = occlusion(spots, images, torch.tensor([1, 1, 0]), masks)
+    found = hide_regions(spots, images, torch.tensor([1, 1, 0]), masks, FACE)
     (row,) = rows_of(found, "key", "region", "blur")
     random = [r["logit_drop"] for r in rows_of(found, "key", "random", "blur")]
     assert len(random) == 3
@@ -81,7 +81,7 @@ def test_excess_is_the_drop_beyond_random_patches(spots, images, masks):
 
 def test_correlation_with_focus(spots, images, masks):
     focus = {"key": torch.tensor([3.0, 2.0, torch.nan])}
-    found = occlusion(spots, images, torch.tensor([1, 1, 0]), masks, focus)
+    found = hide_regions(spots, images, torch.tensor([1, 1, 0]), masks, FACE, focus)
     (row,) = rows_of(found, "key", "region")
     a, b = found.excess["key_mean"][:2].tolist()
     assert row["pairs"] == 2
@@ -95,7 +95,7 @@ def test_without_any_map_there_is_no_correlation():
 
 def test_the_model_is_left_as_it_was(spots, images, masks):
     spots.train()
-    occlusion(spots, images, torch.tensor([1, 1, 0]), masks)
+    hide_regions(spots, images, torch.tensor([1, 1, 0]), masks, FACE)
     assert spots.training
     assert spots.head.weight.requires_grad
     assert spots.head.weight.grad is None

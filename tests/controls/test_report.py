@@ -5,13 +5,14 @@ import pytest
 import torch
 from rich.console import Console
 
+from fer_lightning.data.regions import FACE
 from fer_lightning.look.controls.null_maps import null_maps
 from fer_lightning.look.focus import Source, tabulate
 from fer_lightning.look.tables import (
     focus_view,
+    hiding_view,
     masks_view,
     number,
-    occlusion_view,
     percent,
     randomisation_view,
     verdict,
@@ -39,7 +40,7 @@ def rows(masks):
 
 
 def test_focus_in_the_layout_of_the_paper_with_null_rows_beneath(rows):
-    text = shown(focus_view(rows, "native"))
+    text = shown(focus_view(rows, "native", FACE))
     names = ["EYES", "MOUTH", "EYEBROW", "NOSE", "KEY", "ALL", "KEY of"]
     names += ["uniform", "gaussian 0.33", "gaussian 0.17", "random grid", "mean map", "untrained 1"]
     lines = text.splitlines()
@@ -61,7 +62,9 @@ def test_focus_in_the_layout_of_the_paper_with_null_rows_beneath(rows):
 
 
 def test_everything_fits_a_terminal_of_80_columns(rows):
-    text = shown(focus_view(rows, "native"), focus_view(rows, "matched"), masks_view(rows))
+    text = shown(
+        focus_view(rows, "native", FACE), focus_view(rows, "matched", FACE), masks_view(rows, FACE)
+    )
     assert "…" not in text
     assert "shuffled" in text
     kinds = text.count("gaussian 0.25")
@@ -77,10 +80,14 @@ def test_verdict_names_the_null_maps_that_reach_the_model():
         return same | {"source": source, "seed": seed, "lfr_median": median}
 
     model = row("model", 1.5)
-    assert verdict([model, row("uniform", 1.0)]).endswith("which no null map reaches.")
-    both = verdict([model, row("mean_map", 1.5), row("uniform", 1.0), row("untrained", 2.0, "1")])
+    assert verdict([model, row("uniform", 1.0)], FACE).endswith("which no null map reaches.")
+    both = verdict(
+        [model, row("mean_map", 1.5), row("uniform", 1.0), row("untrained", 2.0, "1")], FACE
+    )
     assert both.endswith("which mean map (1.500), untrained 1 (2.000) reach without looking.")
-    assert verdict([row("model", math.nan), row("uniform", 1.0)]).endswith("every map is zero.")
+    assert verdict([row("model", math.nan), row("uniform", 1.0)], FACE).endswith(
+        "every map is zero."
+    )
 
 
 def test_view_of_occlusion_averages_random_patches():
@@ -88,7 +95,7 @@ def test_view_of_occlusion_averages_random_patches():
     row |= {"acc_drop": 0.1, "logit_drop": 1.0}
     rows = [row | {"patch": "region", "spearman": 0.3, "pairs": 9}]
     rows += [row | {"patch": "random", "logit_drop": v} for v in (2.0, 5.0)]
-    text = shown(occlusion_view(rows))
+    text = shown(hiding_view(rows, FACE))
     assert "0.300 (9)" in text
     assert "3.500" in text
 

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from fer_lightning.data import landmarks
 from fer_lightning.data.landmarks import read_landmarks
-from fer_lightning.data.regions import BASE, stack, template
+from fer_lightning.data.masks import template
+from fer_lightning.data.regions import FACE
 from fer_lightning.errors import UserError
 
 KEY = "ab" * 32
@@ -51,7 +52,7 @@ def test_68_points_give_regions_like_the_template(tmp_path: Path) -> None:
     path = write(tmp_path / "faces.json", {KEY: {"points": face_68().tolist()}})
     masks = read_landmarks(path).masks(KEY, (48, 48))
     assert masks is not None
-    for found, (name, fixed) in zip(stack(masks), template().items(), strict=True):
+    for found, (name, fixed) in zip(FACE.stack(masks), template().items(), strict=True):
         overlap = (found & fixed).sum() / (found | fixed).sum()
         assert overlap > 0.45, name
 
@@ -66,14 +67,14 @@ def test_csv_and_json_say_the_same(tmp_path: Path) -> None:
     two = read_landmarks(path).masks(KEY, (48, 48))
     assert one is not None
     assert two is not None
-    assert all(np.array_equal(one[name], two[name]) for name in BASE)
+    assert all(np.array_equal(one[name], two[name]) for name in FACE.base)
 
 
 def test_named_polygons_are_taken_as_they_are(tmp_path: Path) -> None:
-    path = write(tmp_path / "f.json", {KEY: {"regions": {name: [SQUARE] for name in BASE}}})
+    path = write(tmp_path / "f.json", {KEY: {"regions": {name: [SQUARE] for name in FACE.base}}})
     masks = read_landmarks(path).masks(KEY, (48, 48))
     assert masks is not None
-    assert {name: int(mask.sum()) for name, mask in masks.items()} == dict.fromkeys(BASE, 36)
+    assert {name: int(mask.sum()) for name, mask in masks.items()} == dict.fromkeys(FACE.base, 36)
     assert read_landmarks(path).masks("cd" * 32, (48, 48)) is None
 
 
@@ -90,7 +91,7 @@ BAD_JSON = {
     "true": (json.dumps({KEY: {"points": [[True, 1]] * 68}}), "no pair of pixel"),
     "many points": (json.dumps({KEY: {"points": [[1, 1]] * 9999}}), "3 to 512 points"),
     "many polygons": (
-        json.dumps({KEY: {"regions": {name: [SQUARE] * 9 for name in BASE}}}),
+        json.dumps({KEY: {"regions": {name: [SQUARE] * 9 for name in FACE.base}}}),
         "1 to 8 polygons",
     ),
     "deep": ("[" * 100_000, "malformed"),
@@ -137,7 +138,9 @@ def test_a_missing_unknown_or_huge_file_is_refused(
         st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=5),
         lambda inner: (
             st.lists(inner, max_size=4)
-            | st.dictionaries(st.sampled_from([KEY, "points", "regions", *BASE]), inner, max_size=5)
+            | st.dictionaries(
+                st.sampled_from([KEY, "points", "regions", *FACE.base]), inner, max_size=5
+            )
         ),
     )
 )

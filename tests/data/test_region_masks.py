@@ -9,16 +9,16 @@ import pytest
 import torch
 
 from fer_lightning.data.augment import Augmentation
-from fer_lightning.data.batches import region_masks
 from fer_lightning.data.datamodule import Drawn, FERDataModule
 from fer_lightning.data.faces import drawn_faces
-from fer_lightning.data.regions import ORDER, image_key, masks_for, template
+from fer_lightning.data.masks import image_key, masks_for, region_masks, template
+from fer_lightning.data.regions import FACE
 from fer_lightning.errors import UserError
 
 
 def test_exact_masks_and_the_template():
     faces, rows = drawn_faces(20), np.array([3, 11])
-    for at, region in enumerate(ORDER):
+    for at, region in enumerate(FACE.order):
         exact = region_masks(faces, rows, region)
         np.testing.assert_array_equal(exact.numpy(), masks_for(faces, rows)[:, at])
         same = region_masks(replace(faces, masks=None), rows, region)
@@ -30,7 +30,7 @@ def test_many_exact_masks_keep_their_order(monkeypatch):
     monkeypatch.setattr("fer_lightning.data.batches.AT_ONCE", 2)
     faces, rows = drawn_faces(20), np.array([3, 11, 0, 7, 5])
     found = region_masks(faces, rows, "key").numpy()
-    np.testing.assert_array_equal(found, masks_for(faces, rows)[:, ORDER.index("key")])
+    np.testing.assert_array_equal(found, masks_for(faces, rows)[:, FACE.order.index("key")])
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def test_a_mask_moves_with_its_image(data):
 def test_masks_belong_to_their_rows(data):
     data.add_masks("key")
     batch = next(iter(data.train_dataloader()))
-    expected = masks_for(data.image_set, batch.row.numpy())[:, ORDER.index("key")]
+    expected = masks_for(data.image_set, batch.row.numpy())[:, FACE.order.index("key")]
     np.testing.assert_array_equal(batch.mask.numpy(), expected)
 
 

@@ -6,7 +6,8 @@ import pytest
 from fer_lightning.data.faces import drawn_faces
 from fer_lightning.data.image_set import ImageSet
 from fer_lightning.data.landmarks import Landmarks
-from fer_lightning.data.regions import BASE, ORDER, REGIONS, Outline, image_key, masks_for, template
+from fer_lightning.data.masks import image_key, masks_for, template
+from fer_lightning.data.regions import FACE, Outline
 from fer_lightning.errors import UserError
 
 
@@ -42,8 +43,8 @@ def test_template_covers_the_rows_and_columns_of_the_mean_face(
 
 def test_template_is_symmetric_and_its_regions_are_apart() -> None:
     masks = template()
-    assert tuple(masks) == ORDER
-    assert sum(masks[name].astype(int) for name in REGIONS).max() == 1
+    assert tuple(masks) == FACE.order
+    assert sum(masks[name].astype(int) for name in FACE.parts).max() == 1
     for mask in masks.values():  # columns 1 to 47 mirror about column 24
         assert np.array_equal(mask[:, 1:], mask[:, :0:-1])
     assert not masks["eyes"][:, 22:27].any()
@@ -105,11 +106,11 @@ def test_returned_masks_are_the_callers_own(faces: ImageSet) -> None:
 
 def test_landmarks_come_in_by_hash_and_the_template_fills_the_rest(faces: ImageSet) -> None:
     images = bare(faces)
-    outlines = {name: square(6 * k, 6 * k) for k, name in enumerate(BASE)}
+    outlines = {name: square(6 * k, 6 * k) for k, name in enumerate(FACE.base)}
     known = Landmarks({image_key(images.images[2]): outlines})
     masks = masks_for(images, [2, 3], "auto", known)
-    assert np.argwhere(masks[0, ORDER.index("nose")]).min(0).tolist() == [12, 12]
-    assert masks[0, ORDER.index("nose")].sum() == 36
+    assert np.argwhere(masks[0, FACE.order.index("nose")]).min(0).tolist() == [12, 12]
+    assert masks[0, FACE.order.index("nose")].sum() == 36
     assert np.array_equal(masks[1], np.stack(list(template().values())))
     with pytest.raises(UserError, match="landmarks of every image but got none of drawn/000003"):
         masks_for(images, [2, 3], "exact", known)
@@ -128,7 +129,7 @@ def test_masks_of_another_size_are_refused(faces: ImageSet) -> None:
 
 def test_a_missing_region_is_refused(faces: ImageSet) -> None:
     assert faces.masks is not None
-    some = replace(faces, masks=faces.masks[:, :4], mask_regions=REGIONS)
+    some = replace(faces, masks=faces.masks[:, :4], mask_regions=FACE.parts)
     with pytest.raises(UserError, match="but got none of face"):
         masks_for(some, [0])
 
@@ -139,6 +140,6 @@ def test_an_empty_mask_is_refused(faces: ImageSet) -> None:
     masks[1, 2] = False
     with pytest.raises(UserError, match="empty nose mask for drawn/000001"):
         masks_for(replace(faces, masks=masks), [0, 1])
-    known = Landmarks({image_key(faces.images[0]): {name: square(90, 90) for name in BASE}})
+    known = Landmarks({image_key(faces.images[0]): {name: square(90, 90) for name in FACE.base}})
     with pytest.raises(UserError, match="empty eyes mask for drawn/000000"):
         masks_for(bare(faces), [0], "auto", known)

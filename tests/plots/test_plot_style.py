@@ -5,7 +5,7 @@ import pytest
 from matplotlib.colors import to_rgb
 from PIL import Image
 
-from fer_lightning.data.regions import ORDER
+from fer_lightning.data.regions import FACE
 from fer_lightning.plots.style import (
     CLASS_COLOURS,
     DPI,
@@ -21,7 +21,7 @@ def lightness(colour):
 
 
 def test_every_region_has_a_colour():
-    assert set(REGION_COLOURS) == set(ORDER)
+    assert set(REGION_COLOURS) == set(FACE.order)
 
 
 def test_class_colours_are_dark_enough_for_white_paper():

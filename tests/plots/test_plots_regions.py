@@ -1,7 +1,7 @@
 import numpy as np
 
 from fer_lightning.data.faces import drawn_faces
-from fer_lightning.data.regions import template
+from fer_lightning.data.masks import template
 from fer_lightning.plots.faces import border, hero, region_figure
 
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from fer_lightning.data.batches import region_masks
 from fer_lightning.data.faces import drawn_faces
-from fer_lightning.data.regions import ORDER
+from fer_lightning.data.masks import region_masks
+from fer_lightning.data.regions import FACE
 from fer_lightning.errors import UserError
 from fer_lightning.models import CNN, ViT
 from fer_lightning.training.losses.attention_regulariser import (
@@ -134,7 +134,7 @@ def test_schedules():
 
 
 def test_every_region_has_a_mask():
-    assert Region.__args__ == ORDER
+    assert Region.__args__ == FACE.order
 
 
 @pytest.mark.parametrize(
