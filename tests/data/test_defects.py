@@ -6,13 +6,15 @@ import pytest
 import yaml
 
 from fer_lightning.data.defects import drawn_defects, write_defects
+from fer_lightning.data.defects.layout import lay_out
+from fer_lightning.data.defects.marks import DEFECTS
 from fer_lightning.data.image_set import ImageSet, Usage
 from fer_lightning.errors import UserError
 
 
 @pytest.fixture(scope="module")
 def plates() -> ImageSet:
-    return drawn_defects(360)
+    return drawn_defects(180)
 
 
 def regions(image_set: ImageSet) -> dict[str, np.ndarray]:
@@ -38,26 +40,43 @@ def test_an_image_depends_on_seed_and_index_only(plates: ImageSet) -> None:
 
 
 def test_shapes_names_and_balance(plates: ImageSet) -> None:
-    assert plates.images.shape == (360, 1, 48, 48)
+    assert plates.images.shape == (180, 1, 48, 48)
     assert plates.images.dtype == np.uint8
     assert plates.classes == ("crack", "dent", "pit", "scratch", "scuff", "stain")
     assert plates.mask_regions == ("defect", "print", "plate")
-    assert np.bincount(plates.labels).tolist() == [60] * 6
-    for part, count in zip(list(Usage)[1:], (288, 36, 36), strict=True):
+    assert np.bincount(plates.labels).tolist() == [30] * 6
+    for part, count in zip(list(Usage)[1:], (144, 18, 18), strict=True):
         assert np.bincount(plates.labels[plates.usage == part]).tolist() == [count / 6] * 6
-    assert len(np.unique(plates.images.reshape(360, -1), axis=0)) == 360
+    assert len(np.unique(plates.images.reshape(180, -1), axis=0)) == 180
 
 
 @pytest.mark.parametrize(
     ("image_size", "difficulty"), [(48, 0.5), (32, 0.0), (32, 1.0), (48, 0.0), (97, 1.0)]
 )
 def test_masks_are_there_apart_and_on_the_plate(image_size: int, difficulty: float) -> None:
-    masks = regions(drawn_defects(180, image_size, seed=5, difficulty=difficulty))
+    masks = regions(drawn_defects(60, image_size, seed=5, difficulty=difficulty))
     for name, mask in masks.items():
         assert mask.any((1, 2)).all(), name
     assert not (masks["defect"] & masks["print"]).any()
     assert not (masks["defect"] & ~masks["plate"]).any()
     assert not (masks["print"] & ~masks["plate"]).any()
+
+
+@pytest.mark.parametrize("difficulty", [0.0, 1.0])
+def test_the_layout_leaves_room_between_defect_stamp_and_edge(difficulty: float) -> None:
+    largest = (7.5, 2.9), (6.5, 2.6), (3.5, 3.5)  # half sizes of digits, bars and square codes
+    for k in range(600):
+        stamp = largest[k % 3]
+        layout = lay_out(np.random.default_rng(k), stamp, difficulty)
+        outline = layout.outline.astype(np.float32)
+        corners = layout.stamp.place(np.array(stamp) * [[1, 1], [-1, 1], [-1, -1], [1, -1]])
+        x, y = layout.defect.x, layout.defect.y
+        assert layout.reach > 5
+        assert cv2.pointPolygonTest(outline, (x, y), True) > layout.reach + 1.3
+        for corner in corners:
+            assert cv2.pointPolygonTest(outline, tuple(map(float, corner)), True) > 0.5
+        to_stamp = cv2.pointPolygonTest(corners.astype(np.float32), (x, y), True)
+        assert -to_stamp > layout.reach + 1.8
 
 
 def test_the_defect_mask_covers_all_that_the_class_changes(
@@ -66,9 +85,9 @@ def test_the_defect_mask_covers_all_that_the_class_changes(
     names = plates.classes
     nothing = dict.fromkeys(names, lambda *_: None)
     monkeypatch.setattr("fer_lightning.data.defects.draw.DEFECTS", nothing)
-    clean = drawn_defects(120)
-    change = np.abs(plates.images[:120, 0].astype(int) - clean.images[:, 0])
-    defect = regions(plates)["defect"][:120]
+    clean = drawn_defects(60)
+    change = np.abs(plates.images[:60, 0].astype(int) - clean.images[:, 0])
+    defect = regions(plates)["defect"][:60]
     assert (change.max((1, 2)) > 20).all()  # each defect can be seen
     near = np.stack([cv2.dilate(m.astype(np.uint8), np.ones((3, 3))) for m in defect]) > 0
     assert change[~near].max() <= 4
@@ -81,18 +100,16 @@ def test_print_texture_and_place_do_not_depend_on_the_class(
     plates: ImageSet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With all classes drawn as stains, all that is not the defect keeps its bytes."""
-    from fer_lightning.data.defects.marks import DEFECTS
-
     stains = dict.fromkeys(DEFECTS, DEFECTS["stain"])
     monkeypatch.setattr("fer_lightning.data.defects.draw.DEFECTS", stains)
-    same = drawn_defects(120)
+    same = drawn_defects(60)
     ours, theirs = regions(plates), regions(same)
     for name in ("print", "plate"):
-        assert np.array_equal(ours[name][:120], theirs[name])
+        assert np.array_equal(ours[name][:60], theirs[name])
     on_print = theirs["print"]
-    change = np.abs(plates.images[:120, 0].astype(int) - same.images[:, 0])
+    change = np.abs(plates.images[:60, 0].astype(int) - same.images[:, 0])
     assert change[on_print].max() <= 1
-    moved = centres(ours["defect"][:120]) - centres(theirs["defect"])
+    moved = centres(ours["defect"][:60]) - centres(theirs["defect"])
     assert np.hypot(*moved.T).max() < 6  # the shape differs, the place does not
 
 

@@ -62,11 +62,12 @@ def lay_out(rng: np.random.Generator, stamp: tuple[float, float], difficulty: fl
     x, y = 24 + rng.uniform(-1, 1, 2) * np.maximum(23.5 - extent, 0.3)
     plate = Spot(x, y, turn)
     reach = rng.uniform(6.2, 8.4) * (1.1 - 0.2 * difficulty)
-    at, stamp_at = _apart(rng, half, reach, np.array(stamp))
+    corner = rng.uniform(0.8, 5.0)
+    at, stamp_at, reach = _apart(rng, half, corner, reach, np.array(stamp))
     upside = rng.integers(2) * np.pi
     return Layout(
         plate=plate,
-        outline=plate.place(_rounded(half, rng.uniform(0.8, 5.0), int(rng.choice([2, 8])))),
+        outline=plate.place(_rounded(half, corner, int(rng.choice([2, 8])))),
         defect=plate.spot(at, rng.uniform(-np.pi, np.pi)),
         reach=reach,
         stamp=plate.spot(stamp_at, upside),
@@ -85,15 +86,20 @@ def _rounded(half: Points, radius: float, points: int) -> Points:
 
 
 def _apart(
-    rng: np.random.Generator, half: Points, reach: float, stamp: Points
-) -> tuple[Points, Points]:
-    """Centres of defect and stamp in the plate's coordinates, so that they cannot touch."""
-    room, stamp_room = half - reach - GAP, half - stamp - GAP
+    rng: np.random.Generator, half: Points, corner: float, reach: float, stamp: Points
+) -> tuple[Points, Points, float]:
+    """Centres of defect and stamp in the plate's coordinates, so that they cannot touch.
+
+    Returns:
+        The centres, (2,) each, and the reach, smaller where there is no room for all of it.
+    """
+    room = half - reach - GAP
+    stamp_room = half - stamp - max(GAP, corner / 2 + 0.8)  # a cut corner is half as far away
     at = rng.uniform(-1, 1, (TRIES, 2)) * room
     stamp_at = rng.uniform(-1, 1, (TRIES, 2)) * stamp_room
+    side = rng.choice([-1, 1], 2)  # if all else fails: opposite corners
+    at, stamp_at = np.vstack([at, side * room]), np.vstack([stamp_at, -side * stamp_room])
     outside = np.maximum(np.abs(at - stamp_at) - stamp, 0)  # from the stamp to the centre
-    apart = np.flatnonzero(np.hypot(*outside.T) > reach + GAP)
-    if len(apart):
-        return at[apart[0]], stamp_at[apart[0]]
-    side = rng.choice([-1, 1], 2)  # opposite corners always leave room
-    return side * room, -side * stamp_room
+    free = np.hypot(*outside.T) - GAP
+    first = int(np.argmax(free > reach)) if free.max() > reach else TRIES
+    return at[first], stamp_at[first], min(reach, float(free[first]))
