@@ -32,7 +32,7 @@ from fer_lightning.callbacks import (
     GradCAMCallback,
 )
 from fer_lightning.data.datamodule import Drawn, FERDataModule
-from fer_lightning.look.callbacks.look import Look, Scene
+from fer_lightning.look.callbacks.look import Look, LookContext
 from fer_lightning.models import build
 from fer_lightning.training.module import Classifier
 
@@ -50,8 +50,8 @@ LOOKS: tuple[type[Look], ...] = (
 def timed(kind: type[Look], times: dict[str, list[float]]) -> Look:
     """A callback that looks after every epoch and writes down how long it took."""
 
-    def look(self: Any, scene: Scene) -> None:
-        times[kind.__name__].append(seconds(lambda: kind.look(self, scene)))
+    def look(self: Any, context: LookContext) -> None:
+        times[kind.__name__].append(seconds(lambda: kind.look(self, context)))
 
     return type(kind.__name__, (kind,), {"look": look})(every_n_epochs=1)
 
@@ -64,9 +64,9 @@ class Baseline(L.Callback):
         self.forward: list[float] = []
 
     def on_validation_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        scene = Scene(trainer, pl_module, trainer.datamodule, "val", None)  # type: ignore
-        images = scene.probe(POINTS, seed=0).images
-        net = scene.module.net
+        context = LookContext(trainer, pl_module, "val")
+        images = context.probe(POINTS, seed=0).images
+        net = context.net
         with torch.no_grad():
             began = time.perf_counter()
             features = torch.cat([net.features(part) for part in images.split(256)])

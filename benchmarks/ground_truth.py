@@ -20,7 +20,7 @@ import logging
 import time
 import warnings
 from pathlib import Path
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 import lightning as L
 import numpy as np
@@ -33,16 +33,17 @@ from fer_lightning.data.datamodule import FERDataModule
 from fer_lightning.data.faces import drawn_faces
 from fer_lightning.data.masks import masks_for
 from fer_lightning.data.probe import probe_rows
-from fer_lightning.look.controls.hiding import Occlusion, correlate, occlusion
+from fer_lightning.data.regions import FACE
+from fer_lightning.look.controls.hiding import Hiding, correlate, hide_regions
 from fer_lightning.look.focus import map_sources
 from fer_lightning.look.heat import match, to_heat
-from fer_lightning.look.measure import ROWS, measure, summarise_regions
-from fer_lightning.look.methods import Method, explain
+from fer_lightning.look.measure import measure, summarise_regions
+from fer_lightning.look.methods import explain, list_methods
 from fer_lightning.look.tables import number, percent
 from fer_lightning.models import NoAttentionError, VisionModel, build
 from fer_lightning.training.module import Classifier
 
-KEY = ROWS.index("key")
+KEY = FACE.row("key")
 DATA: dict[str, dict[str, Any]] = {
     "expression": {"cue": "none"},
     "cue": {"cue": "background", "expression": "random"},
@@ -73,7 +74,7 @@ class Run(NamedTuple):
     images: Tensor
     labels: Tensor
     masks: Tensor
-    hidden: Occlusion
+    hidden: Hiding
 
 
 def train(name: str, learned: str, args: argparse.Namespace) -> Run:
@@ -99,7 +100,7 @@ def train(name: str, learned: str, args: argparse.Namespace) -> Run:
     labels = torch.from_numpy(faces.labels[rows])
     masks = torch.from_numpy(masks_for(faces, rows))
     net = module.net.eval()
-    hidden = occlusion(net, images, labels, masks)
+    hidden = hide_regions(net, images, labels, masks, FACE)
     return Run(name, learned, net, images, labels, masks, hidden)
 
 
@@ -127,8 +128,8 @@ def arbiter(runs: list[Run]) -> str:
 
 def focus_cells(heat: Tensor, masks: Tensor) -> tuple[list[str], Tensor]:
     """Cells of one kind of maps, and the matched LFR of KEY, image by image."""
-    native, matched = (measure(maps, masks) for maps in (heat, match(heat)))
-    row, coarse = (summarise_regions(values)[KEY] for values in (native, matched))
+    native, matched = (measure(maps, masks, FACE) for maps in (heat, match(heat)))
+    row, coarse = (summarise_regions(values, FACE)[KEY] for values in (native, matched))
     cells = [
         *(number(float(r["lfr_median"])) for r in (row, coarse)),
         f"{percent(coarse['lfr_share_ge_1'])} / {percent(coarse['lfr_share_ge_1_zeros_in'])}",
@@ -147,7 +148,7 @@ def by_method(runs: list[Run]) -> str:
     rows = []
     lfr: dict[tuple[str, str, str], Tensor] = {}
     for run in runs:
-        for method in get_args(Method):
+        for method in list_methods():
             try:
                 maps = explain(run.net, run.images, method=method)
             except NoAttentionError:
@@ -160,7 +161,7 @@ def by_method(runs: list[Run]) -> str:
     for row in rows:
         pair = [lfr.get((row[0], row[1], learned)) for learned in ("expression", "cue")]
         row.append(separation(*pair) if row[2] == "expression" else "")
-    rows.sort(key=lambda row: (row[0], get_args(Method).index(row[1])))
+    rows.sort(key=lambda row: (row[0], list_methods().index(row[1])))
     header = ["model", "map", "learned", *FOCUS_HEADER, "rank corr. with hiding KEY", "separation"]
     return table(header, rows)
 

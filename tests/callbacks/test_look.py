@@ -18,9 +18,10 @@ from fer_lightning.callbacks import (
 from fer_lightning.data.datamodule import Drawn, FERDataModule
 from fer_lightning.data.masks import masks_for
 from fer_lightning.data.probe import probe_rows
+from fer_lightning.data.regions import FACE
 from fer_lightning.errors import UserError
 from fer_lightning.look.heat import to_heat
-from fer_lightning.look.measure import ROWS, measure
+from fer_lightning.look.measure import measure
 from fer_lightning.look.methods.grad_cam import grad_cam
 from fer_lightning.models import CNN, ViT
 from fer_lightning.tracking.metrics_csv import MetricsCSV
@@ -85,8 +86,8 @@ def test_logged_numbers_are_those_of_the_maps(looked):
     rows = probe_rows(data.split.test, 20, 0, data.image_set.fingerprint)
     images = torch.from_numpy(data.image_set.images[rows].copy()).float() / 255
     heat = to_heat(grad_cam(module.net, images).signed, 48)
-    expected = measure(heat, torch.from_numpy(masks_for(data.image_set, rows)))
-    lfr = expected["lfr"][:, ROWS.index("key")]
+    expected = measure(heat, torch.from_numpy(masks_for(data.image_set, rows)), FACE)
+    lfr = expected["lfr"][:, FACE.row("key")]
     logged = trainer.callback_metrics
     assert logged["test/lfr/key"].item() == pytest.approx(lfr.nanmean().item(), rel=1e-4)
     assert logged["test/zero_maps"].item() == lfr.isnan().sum().item()

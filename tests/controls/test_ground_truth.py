@@ -13,10 +13,11 @@ from torch.nn.functional import cross_entropy
 
 from fer_lightning.data.faces import drawn_faces
 from fer_lightning.data.masks import masks_for
-from fer_lightning.look.controls.hiding import occlusion
+from fer_lightning.data.regions import FACE
+from fer_lightning.look.controls.hiding import hide_regions
 from fer_lightning.look.controls.null_maps import null_maps
 from fer_lightning.look.heat import match, to_heat
-from fer_lightning.look.measure import ROWS, measure, summarise_regions
+from fer_lightning.look.measure import measure, summarise_regions
 from fer_lightning.look.methods import explain
 from fer_lightning.models import CNN, VisionModel, ViT
 
@@ -31,14 +32,14 @@ class Case(NamedTuple):
     masks: Tensor
 
     def key(self, heat):
-        return summarise_regions(measure(heat, self.masks))[ROWS.index("key")]
+        return summarise_regions(measure(heat, self.masks, FACE), FACE)[FACE.row("key")]
 
     def heat(self, method="grad_cam"):
         return to_heat(explain(self.model, self.images, method=method), 48)
 
     def drops(self):
         """Accuracy lost by region and patch, mean over fills and seeds."""
-        rows = occlusion(self.model, self.images, self.labels, self.masks).rows
+        rows = hide_regions(self.model, self.images, self.labels, self.masks, FACE).rows
         found = {}
         for row in rows:
             found.setdefault((row["region"], row["patch"]), []).append(row["acc_drop"])
@@ -126,7 +127,7 @@ def test_what_tells_two_vits_apart_and_what_does_not():
     assert drops["expression"]["key", "region"] > drops["expression"]["key", "random"] + 0.05
     assert drops["cue"]["key", "region"] < 0.05
     assert drops["cue"]["background", "region"] > 0.5
-    telling = ("occlusion_map", "integrated_gradients", "smooth_grad")
+    telling = ("occlusion", "integrated_gradients", "smooth_grad")
     for method in (*telling, "attention_rollout", "attention_relevance"):
         medians = {k: case.key(match(case.heat(method)))["lfr_median"] for k, case in cases.items()}
         assert medians["expression"] > 1.2, method

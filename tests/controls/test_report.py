@@ -36,7 +36,7 @@ def rows(masks):
     heat[2] = 0
     sources = [Source("model", "", heat, "8x8")]
     sources += [Source(name, "", maps) for name, maps in null_maps(heat, (8, 8), 0).items()]
-    return tabulate([*sources, Source("untrained", "1", heat, "8x8")], masks)
+    return tabulate([*sources, Source("untrained", "1", heat, "8x8")], masks, FACE)
 
 
 def test_focus_in_the_layout_of_the_paper_with_null_rows_beneath(rows):

@@ -20,16 +20,16 @@ def test_exact_masks_and_the_template():
     faces, rows = drawn_faces(20), np.array([3, 11])
     for at, region in enumerate(FACE.order):
         exact = region_masks(faces, rows, region)
-        np.testing.assert_array_equal(exact.numpy(), masks_for(faces, rows)[:, at])
+        np.testing.assert_array_equal(exact, masks_for(faces, rows)[:, at])
         same = region_masks(replace(faces, masks=None), rows, region)
         assert same.shape == (2, 48, 48)
-        np.testing.assert_array_equal(same[1].numpy(), template(48)[region])
+        np.testing.assert_array_equal(same[1], template(48)[region])
 
 
 def test_many_exact_masks_keep_their_order(monkeypatch):
-    monkeypatch.setattr("fer_lightning.data.batches.AT_ONCE", 2)
+    monkeypatch.setattr("fer_lightning.data.masks.AT_ONCE", 2)
     faces, rows = drawn_faces(20), np.array([3, 11, 0, 7, 5])
-    found = region_masks(faces, rows, "key").numpy()
+    found = region_masks(faces, rows, "key")
     np.testing.assert_array_equal(found, masks_for(faces, rows)[:, FACE.order.index("key")])
 
 
@@ -77,12 +77,13 @@ def test_landmarks_take_the_place_of_the_template(tmp_path):
     regions = dict.fromkeys(("eyes", "eyebrow", "nose", "mouth", "face"), square)
     path.write_text(json.dumps({image_key(faces.images[4]): {"regions": regions}}))
     data = FERDataModule(landmarks=str(path))
-    data.image_set = replace(faces, classes=tuple("abcdefg"))  # landmarks tell that it has faces
-    data.check_faces()
+    other_classes = replace(faces, classes=tuple("abcdefg"), scheme=None)
+    data._read_or_draw = lambda: other_classes
+    data.check_regions("nose")  # landmarks tell that it has faces
     known, other = region_masks(data.image_set, np.array([4, 5]), "nose", data.landmarks)
     assert (known[21:39, 11:29] == 1).all()
     assert known.sum() <= 20 * 20
-    np.testing.assert_array_equal(other.numpy(), template(48)["nose"])
+    np.testing.assert_array_equal(other, template(48)["nose"])
 
 
 def test_a_missing_landmark_file(tmp_path):
@@ -94,6 +95,7 @@ def test_unknown_region_and_no_faces():
     faces = drawn_faces(20)
     with pytest.raises(UserError, match="got 'eye'; did you mean 'eyes'"):
         region_masks(faces, np.arange(2), "eye")
-    things = replace(faces, masks=None, name="CIFAR-10", classes=("cat", "dog", *faces.classes[2:]))
-    with pytest.raises(UserError, match="expected a data set of faces but got CIFAR-10"):
+    classes = ("cat", "dog", *faces.classes[2:])
+    things = replace(faces, masks=None, scheme=None, name="CIFAR-10", classes=classes)
+    with pytest.raises(UserError, match="expected a data set with regions but CIFAR-10 has none"):
         region_masks(things, np.arange(2), "key")

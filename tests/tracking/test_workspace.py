@@ -10,9 +10,9 @@ from wandb_server import server as server_module
 
 from fer_lightning.cli import main
 from fer_lightning.data.labels import FER_CLASSES
+from fer_lightning.data.regions import FACE
 from fer_lightning.look.callbacks.focus import logged
 from fer_lightning.look.embedding import embedding_quality
-from fer_lightning.look.measure import ROWS
 from fer_lightning.tracking.workspace import COMPARED, sections, workspace
 from fer_lightning.training.classification import classification_metrics
 from fer_lightning.training.module import logged_metrics
@@ -25,12 +25,13 @@ def logged_names():
     """Names of numbers in an epoch, from the functions that name them."""
     torch.manual_seed(0)
     found = classification_metrics(torch.rand(40, 7), torch.arange(40) % 7)
-    maps = {name: torch.rand(4, len(ROWS)) for name in ("lfr", "lsi", "background")}
+    maps = {name: torch.rand(4, len(FACE.rows)) for name in ("lfr", "lsi", "background")}
+    maps["counted"] = maps["lfr"] >= 0
     quality = embedding_quality(torch.rand(40, 4), torch.arange(40) % 7, torch.rand(40, 2))
     return {
         *OF_TRAINING,
         *(name for stage in ("val", "test") for name in logged_metrics(stage, found, FER_CLASSES)),
-        *("/".join(("val", *names)) for names in logged(maps)),
+        *("/".join(("val", *names)) for names in logged(maps, FACE, "grad_cam")),
         *(f"val/embedding/{name}" for name in quality),
     }
 
