@@ -24,8 +24,7 @@ from fer_lightning.errors import UserError
 from fer_lightning.execution.study.cell_folder import CellFolder
 from fer_lightning.execution.study.cells import Cell, make_cells
 from fer_lightning.execution.study.execute import Job, execute, place_jobs
-from fer_lightning.execution.study.only import parse_only, select
-from fer_lightning.execution.study.plan import Study, read_study
+from fer_lightning.execution.study.plan import Study, parse_only, read_study, select
 from fer_lightning.execution.study.progress import LiveTable
 from fer_lightning.execution.study.results import export_slim, find_done, write_study, write_sweep
 from fer_lightning.execution.training import Outcome, Stopped, only_one

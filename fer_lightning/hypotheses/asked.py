@@ -1,9 +1,12 @@
 """Which hypotheses a study asks, and all their verdicts."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, Literal
 
-from fer_lightning.errors import UserError, nearest
+from pydantic import Field, ValidationInfo, model_validator
+
+from fer_lightning.errors import nearest
+from fer_lightning.execution.study.yaml_file import Schema, check
 from fer_lightning.hypotheses.evidence import Cell, Focus, by_key
 from fer_lightning.hypotheses.h1_data_efficiency import change_of_lead, lead
 from fer_lightning.hypotheses.h2_focus import focus as judge_focus
@@ -11,12 +14,8 @@ from fer_lightning.hypotheses.h3_transfer import Pair, transfer
 from fer_lightning.hypotheses.verdict import Verdict
 from fer_lightning.statistics import ALPHA
 
-NAMES = ("H1a", "H1b", "H2", "H3")
-KEYS = {"hypothesis", "first", "second"}
-TRANSFER_KEYS = KEYS | {"first_pretrained", "second_pretrained"}
 
-
-class Asked(NamedTuple):
+class Asked(Schema):
     """One hypothesis of a study.
 
     Args:
@@ -27,11 +26,33 @@ class Asked(NamedTuple):
         second_pretrained: likewise.
     """
 
-    hypothesis: str
-    first: str
-    second: str
-    first_pretrained: str = ""
-    second_pretrained: str = ""
+    hypothesis: Literal["H1a", "H1b", "H2", "H3"] = Field(description="a hypothesis")
+    first: str = Field(description="the model it speaks for as first")
+    second: str = Field(description="the other model as second")
+    first_pretrained: str = Field(default="", description="the first model, pre-trained,")
+    second_pretrained: str = Field(default="", description="the second model, pre-trained,")
+
+    @model_validator(mode="after")
+    def _fits(self, info: ValidationInfo) -> "Asked":
+        name, pretrained = self.hypothesis, (self.first_pretrained, self.second_pretrained)
+        if [bool(model) for model in pretrained] != [name == "H3"] * 2:
+            raise ValueError(
+                "expected first_pretrained and second_pretrained for H3 and for no other but got "
+                f"{pretrained} for {name}; write both or none"
+            )
+        if self.first == self.second:
+            raise ValueError(
+                f"expected two different models in {name} but got {self.first!r} twice; name the "
+                "one it speaks for as first and the other as second"
+            )
+        known = (info.context or {}).get("models")
+        for model in (self.first, self.second, *filter(None, pretrained)):
+            if known is not None and model not in known:
+                raise ValueError(
+                    f"expected models of the study in {name} but got {model!r}; "
+                    f"{nearest(model, known)}"
+                )
+        return self
 
 
 def read_asked(entries: Sequence[Mapping[str, Any]], models: Sequence[str]) -> list[Asked]:
@@ -44,34 +65,11 @@ def read_asked(entries: Sequence[Mapping[str, Any]], models: Sequence[str]) -> l
     Raises:
         UserError: an unknown hypothesis, field or model, a missing field, or one model twice.
 
-    >>> read_asked([{"hypothesis": "H1a", "first": "cnn", "second": "vit"}], ["cnn", "vit"])[0][:3]
-    ('H1a', 'cnn', 'vit')
+    >>> entry = {"hypothesis": "H1a", "first": "cnn", "second": "vit"}
+    >>> read_asked([entry], ["cnn", "vit"])[0].first
+    'cnn'
     """
-    found = []
-    for entry in entries:
-        name = entry.get("hypothesis")
-        if name not in NAMES:
-            raise UserError(f"expected a hypothesis but got {name!r}; {nearest(str(name), NAMES)}")
-        wanted = TRANSFER_KEYS if name == "H3" else KEYS
-        if set(entry) != wanted:
-            raise UserError(
-                f"expected {', '.join(sorted(wanted))} for {name} but got "
-                f"{', '.join(sorted(map(str, entry)))}; write these"
-            )
-        asked = Asked(**cast(dict[str, str], dict(entry)))
-        unknown = [model for model in asked[1:] if model and model not in models]
-        if unknown:
-            raise UserError(
-                f"expected models of the study in {name} but got {unknown[0]!r}; "
-                f"{nearest(str(unknown[0]), models)}"
-            )
-        if asked.first == asked.second:
-            raise UserError(
-                f"expected two different models in {name} but got {asked.first!r} twice; name the "
-                "one it speaks for as first and the other as second"
-            )
-        found.append(asked)
-    return found
+    return [check(Asked, entry, None, models=tuple(models)) for entry in entries]
 
 
 def judge_all(

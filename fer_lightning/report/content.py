@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -20,7 +21,7 @@ class Text:
     """
 
     text: str
-    kind: str = "plain"  # or "note", "verdict"
+    kind: Literal["plain", "note", "verdict"] = "plain"
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ class Points:
         confidence: (N,) from 0 to 1.
         map_rows: (M,) the images that have a map.
         maps: (M, h, w) heat from 0 to 1.
-        quality: how well classes separate, as `fer_lightning.report.sections.neighbours` names it.
+        quality: how well classes separate, as `separation` of the t-SNE section names it.
     """
 
     name: str

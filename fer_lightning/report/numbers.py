@@ -36,17 +36,17 @@ def is_numeric(column: Sequence[Cell]) -> bool:
     return bool(cells) and all(value_of(cell) is not None for cell in cells)
 
 
-def shown(column: Sequence[Cell]) -> list[str]:
+def format_column(column: Sequence[Cell]) -> list[str]:
     """Write a column's cells with as many decimals as its largest number needs.
 
     A few huge numbers among small ones do not count and stand without decimals. A number that would
     read as zero is written with its power of ten instead, and a share of nearly 1 with its nines.
 
-    >>> shown([0.73456, 0.1]), shown([30.0, 60.0]), shown([1278631, 12])
+    >>> format_column([0.73456, 0.1]), format_column([30.0, 60.0]), format_column([1278631, 12])
     (['0.735', '0.100'], ['30', '60'], ['1,278,631', '12'])
-    >>> shown([0.9999, 0.5]), shown([0.9999, 12.34])
+    >>> format_column([0.9999, 0.5]), format_column([0.9999, 12.34])
     (['0.9999', '0.5000'], ['1.00', '12.34'])
-    >>> shown([41034.5678, 1.3491, 0.9912])
+    >>> format_column([41034.5678, 1.3491, 0.9912])
     ['41,035', '1.349', '0.991']
     """
     floats = [x for x in column if isinstance(x, float) and math.isfinite(x)]

@@ -1,10 +1,11 @@
-"""What the sections of a report share: which runs stand for a model, and how numbers are told."""
+"""What the sections share: which runs stand for a model, and how numbers are written."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from fer_lightning.report.content import Cell, Text
+from fer_lightning.hypotheses.evidence import Focus
+from fer_lightning.report.content import Cell, Item, Text
 from fer_lightning.runs.collection import Collection
 from fer_lightning.runs.run import Run
 
@@ -18,11 +19,11 @@ def percent(fraction: float) -> str:
     return f"{100 * fraction:g} %"
 
 
-def number(value: Any, digits: int = 4) -> Cell:
+def number(value: Any, digits: int | None = 4) -> Cell:
     """Round a number for a table; None for what is none, and for NaN and infinity.
 
-    >>> number(0.123456), number(float("nan")), number(None), number(41052.77, 1)
-    (0.1235, None, None, 41052.8)
+    >>> number(0.123456), number(float("nan")), number(None), number(41052.77, 1), number(7.0, None)
+    (0.1235, None, None, 41052.8, 7)
     """
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
@@ -31,10 +32,10 @@ def number(value: Any, digits: int = 4) -> Cell:
     return value if isinstance(value, int) else round(float(value), digits)
 
 
-def told(value: float, digits: int = 3) -> str:
+def format_number(value: float, digits: int = 3) -> str:
     """Write a number in a sentence, short also where it is huge.
 
-    >>> told(1.5), told(40545.2), told(float("nan"))
+    >>> format_number(1.5), format_number(40545.2), format_number(math.nan)
     ('1.500', '4.1e+04', 'n/a')
     """
     if not math.isfinite(value):
@@ -48,24 +49,26 @@ def mean(values: Iterable[Any]) -> float:
     return sum(known) / len(known) if known else math.nan
 
 
-def shown_fraction(collection: Collection) -> float:
+def shown_fraction(runs: Sequence[Run] | Sequence[Focus]) -> float:
     """Choose the fraction of which examples are shown: the largest that most models have."""
-    return max(
-        collection.fractions,
-        key=lambda fraction: (
-            len({run.model for run in collection.select(None, fraction)}),
-            fraction,
-        ),
-    )
+    fractions = {run.fraction for run in runs}
+    return max(fractions, key=lambda x: (len({r.model for r in runs if r.fraction == x}), x))
 
 
 def examples(collection: Collection) -> dict[str, Run]:
-    """Return one run a model, of the shown fraction and the smallest seed."""
-    fraction = shown_fraction(collection)
+    """Return one run per model, of the shown fraction and the smallest seed."""
     found: dict[str, Run] = {}
-    for run in collection.select(None, fraction):
+    for run in collection.select(None, shown_fraction(collection.runs)):
         found.setdefault(run.model, run)
     return found
+
+
+def by_cell(collection: Collection) -> Iterator[tuple[str, float, Sequence[Run]]]:
+    """Yield each model and fraction that has runs, and the runs of its seeds."""
+    for model in collection.models:
+        for fraction in collection.fractions:
+            if runs := collection.select(model, fraction):
+                yield model, fraction, runs
 
 
 def pair_of(collection: Collection) -> tuple[str, str] | None:
@@ -80,18 +83,13 @@ def pair_of(collection: Collection) -> tuple[str, str] | None:
     return collection.models[:2] if len(collection.models) > 1 else None  # type: ignore[return-value]
 
 
-def names(runs: Sequence[Run], most: int = 8) -> str:
-    """List runs, shortened where there are many."""
-    listed = [run.name for run in runs]
-    rest = len(listed) - most
-    return ", ".join(listed[:most]) + (f" and {rest} more" if rest > 0 else "")
-
-
-def lacking(runs: Sequence[Run], what: str, remedy: str) -> list[Text]:
+def lacking(runs: Sequence[Run], what: str, remedy: str = "", most: int = 8) -> list[Item]:
     """Say which runs have no such file; nothing where all have it."""
     if not runs:
         return []
-    return [Text(f"Left out, because they have no {what}: {names(runs)}. {remedy}", "note")]
+    names = ", ".join(run.name for run in runs[:most])
+    more = f" and {len(runs) - most} more" if len(runs) > most else ""
+    return [Text(f"Left out, because they have no {what}: {names}{more}. {remedy}", "note")]
 
 
 def about(collection: Collection) -> str:

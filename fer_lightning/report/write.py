@@ -16,7 +16,7 @@ from fer_lightning.plots.tsne import tsne_figure
 from fer_lightning.report.compose import compose
 from fer_lightning.report.content import Picture, Report, Scatter, Table
 from fer_lightning.report.render.html import render
-from fer_lightning.report.render.markdown import figure_id, markdown
+from fer_lightning.report.render.markdown import markdown
 from fer_lightning.runs.collection import Collection, collect
 from fer_lightning.runs.folder import atomic, write_json
 
@@ -125,7 +125,7 @@ def figures(report: Report) -> Iterator[tuple[str, Figure]]:
                     drawn = tsne_figure(
                         points.xy, points.label, item.classes, points.quality, title
                     )
-                    yield figure_id(item, points), drawn
+                    yield f"{item.id}_{points.name}", drawn
 
 
 def save_figure(figure: Figure, path: Path) -> list[Path]:

@@ -157,7 +157,7 @@ def test_too_few_images_for_tsne_are_told(tmp_path):
 
 def test_curves_survive_a_checkpoint():
     first, second = FocusCallback(), FocusCallback()
-    first.rows = [{"epoch": 0, "maps": "model", "mean": 1.5}]
+    first.rows = [{"method": "occlusion", "epoch": 0, "maps": "model", "mean": 1.5}]
     state = json.loads(json.dumps(first.state_dict()))
     second.stage = "test"
     second.load_state_dict(state)

@@ -52,11 +52,18 @@ def test_all_that_a_study_asks():
     ("entry", "message"),
     [
         (H1A | {"hypothesis": "H1"}, "expected a hypothesis but got 'H1'; did you mean"),
-        ({"hypothesis": "H1a", "first": "cnn"}, "expected first, hypothesis, second for H1a"),
-        (H1A | {"third": "x"}, "but got first, hypothesis, second, third"),
+        (
+            {"hypothesis": "H1a", "first": "cnn"},
+            "the other model as second but got none",
+        ),
+        (H1A | {"third": "x"}, "expected a known key but got 'third'"),
         (H1A | {"second": "vti"}, "got 'vti'; did you mean 'vit'"),
         (H1A | {"second": "cnn"}, "two different models in H1a but got 'cnn' twice"),
-        (H3 | {"first_pretrained": ["cnn"]}, "models of the study in H3"),
+        (H3 | {"first_pretrained": ["cnn"]}, r"expected the first model, .* but got \['cnn'"),
+        (H3 | {"first_pretrained": "cnn_per"}, "models of the study in H3 .*mean 'cnn_pre'"),
+        (H3 | {"hypothesis": "H1a"}, "for H3 and for no other but got .* for H1a"),
+        (H1A | {"hypothesis": "H3"}, "write both or none"),
+        ("H1a", "expected a mapping as it but got str"),
     ],
 )
 def test_what_a_study_cannot_ask(entry, message):

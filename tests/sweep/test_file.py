@@ -29,6 +29,7 @@ def read(tmp_path, text):
 def test_a_good_file(tmp_path):
     sweep = read(tmp_path, GOOD)
     assert (sweep.name, sweep.method, sweep.metric) == ("sweep", "random", "val/acc")
+    assert read(tmp_path, GOOD + "run_cap: 3").content["run_cap"] == 3
     assert sweep.varied == ["model.lr", "model.net.depth", "model.compile"]
 
 
@@ -42,9 +43,9 @@ def test_a_good_file(tmp_path):
         (("goal: maximize", "goal: max"), "expected the metric's goal .*one of maximize"),
         (("{name: val/acc, goal: maximize}", "val/acc"), "expected the metric's name"),
         (("values: [2, 4]", "values: [2, null]"), 'null, .*write the string "null"'),
-        (("{value: 0.3}", "{value: null}"), "'data.fraction' .* has null"),
+        (("{value: 0.3}", "{value: null}"), "'data.fraction' has null"),
         (("values: [2, 4]", "values: 3"), "expected a sweep file that W&B takes .*depth"),
-        (("{values: [2, 4]}", "4"), "expected a mapping for parameter 'model.net.depth'"),
+        (("{values: [2, 4]}", "4"), "parameters such as .* got 4 as parameters.model.net.depth"),
         (("{values: [2, 4]}", "{parameters: {a: {value: 1}}}"), "write 'model.net.depth.option'"),
         (("min: 0.00001, max: 0.01", "min: 1.0, max: 0.01"), "expected a sweep file .* min"),
         (("model.net.depth:", "model.lr:"), "'model.lr' stands there twice"),
@@ -53,6 +54,9 @@ def test_a_good_file(tmp_path):
         (("--config, configs/vit.yaml, \"${args}\"", "\"${args}\", --config, a"), "overrule"),
         (("method: random", "method: random\nrun_cap: none"), "expected a run_cap"),
         (("method: random", "method: random\nname: ../x"), "expected a name for a folder"),
+        (("method: random", "method: random\nname: .."), "expected a name for a folder"),
+        (("method: random", "method: random\nrun_caps: 3"), "W&B takes .*'run_caps' was une"),
+        (("goal: maximize", "goal: maximize, gaol: x"), "W&B takes .*'gaol' was unexpected"),
         (
             ("method: random", "method: random\nearly_terminate: {type: hyperband, eta: 2}"),
             "expected a sweep file that W&B takes",

@@ -1,23 +1,23 @@
 """The study file: which models, fractions and seeds make an experiment."""
 
-import math
-import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, model_validator
 
 from fer_lightning.errors import UserError, nearest
-from fer_lightning.execution.study.yaml_file import read_mapping
+from fer_lightning.execution.study.yaml_file import Schema, check, read_mapping
 from fer_lightning.shipped import find_beside
 
-KEYS = (
-    *("name", "models", "fractions", "seeds", "data", "overrides", "focus", "hypotheses"),
-    "results",
-)
-NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,39}")  # becomes part of folder names
+if TYPE_CHECKING:
+    from fer_lightning.execution.study.execute import Job
+
 MOST_CELLS = 10_000
 SET_BY_STUDY = ("data.fraction", "seed_everything", "run_name", "runs_dir", "resume", "config")
+
+AXES = {"model": str, "fraction": float, "seed": int}  # of ``--only model=cnn,seed=42``
 
 
 @dataclass(frozen=True)
@@ -62,134 +62,144 @@ class Study:
     results: Path | None = None
 
 
+def _different(given: list[Any], info: ValidationInfo) -> list[Any]:
+    if len(set(given)) < len(given):
+        raise ValueError(f"expected different {info.field_name} but got {given!r:.80}")
+    return given
+
+
+def _free(given: dict[str, Any] | None) -> dict[str, Any]:
+    for option in given or ():
+        if option in SET_BY_STUDY:
+            raise ValueError(
+                f"expected no override of {option}, which the study sets itself; "
+                "use fractions, seeds, --data and --out"
+            )
+    return given or {}
+
+
+NAMES = "letters, digits, '_', '-' and '.'"
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]{0,39}$")]  # part of folder names
+Fraction = Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
+Seed = Annotated[int, Field(ge=0, lt=2**32)]
+Overrides = Annotated[dict[str, Any] | None, AfterValidator(_free)]
+Configs = Annotated[list[str], BeforeValidator(lambda c: c if isinstance(c, list) else [c])]
+
+
+class _Model(Schema):
+    config: Configs = Field(default=[], description="a config file or a list of them")
+    overrides: Overrides = None
+
+
+class _Data(Schema):
+    data_dir: str | None = Field(default=None, description="a path as data.data_dir")
+
+
+class _Focus(Schema):
+    samples: int | None = Field(
+        default=200,
+        ge=2,
+        description="focus.samples of at least 2, or null for no controls,",
+    )
+
+
+class _StudyFile(Schema):
+    name: Name = Field(description=f"a name of {NAMES}")
+    models: dict[Name, _Model] = Field(
+        min_length=1,
+        description=f"at least one model, such as 'cnn: {{config: cnn.yaml}}', names of {NAMES}",
+    )
+    fractions: Annotated[list[Fraction], AfterValidator(_different)] = Field(
+        min_length=1, description="fractions such as [0.3, 0.6, 1.0], each in (0, 1],"
+    )
+    seeds: Annotated[list[Seed], AfterValidator(_different)] = Field(
+        min_length=1, description="seeds such as [42, 43, 44]"
+    )
+    data: _Data = _Data()
+    overrides: Overrides = None
+    focus: _Focus = _Focus()
+    hypotheses: list[dict[str, Any]] | None = Field(
+        default=None, description="a list of mappings as hypotheses"
+    )
+    results: str | None = Field(default=None, description="a folder as results")
+
+    @model_validator(mode="after")
+    def _few(self) -> "_StudyFile":
+        cells = len(self.models) * len(self.fractions) * len(self.seeds)
+        if cells > MOST_CELLS:
+            raise ValueError(
+                f"expected at most {MOST_CELLS:,} cells but got {cells:,}; leave some out"
+            )
+        return self
+
+
 def read_study(path: Path) -> Study:
     """Read a study file.
 
     Raises:
         UserError: no such file, no mapping, an unknown key, or a value that cannot be.
     """
-    content = read_mapping(path)
-    _known(content, KEYS, path)
-    for key in ("models", "fractions", "seeds"):
-        if key not in content:
-            raise UserError(f"expected {key} in {path} but there are none; add them")
-    data = _mapping(content.get("data"), "data", path)
-    _known(data, ("data_dir",), path, "data.")
-    focus = _mapping(content.get("focus", {}), "focus", path)
-    _known(focus, ("samples",), path, "focus.")
-    results = content.get("results")
-    if results is not None and not isinstance(results, str):
-        raise UserError(f"expected a folder as results in {path} but got {results!r:.60}")
-    where = data.get("data_dir")
-    study = Study(
+    file = check(_StudyFile, {"name": path.stem} | read_mapping(path), path)
+    where = file.data.data_dir
+    return Study(
         path,
-        _name(content.get("name", path.stem), path),
-        _models(content, path),
-        tuple(float(f) for f in _numbers(content["fractions"], "fractions", path, 0, 1)),
-        tuple(int(s) for s in _numbers(content["seeds"], "seeds", path, -1, 2**32 - 1, whole=True)),
-        None if where is None else str(path.parent / str(where)),
-        _samples(focus.get("samples", 200), path),
-        _hypotheses(content.get("hypotheses"), path),
-        None if results is None else path.parent / results,
+        file.name,
+        tuple(_model(name, model, file, path) for name, model in file.models.items()),
+        tuple(file.fractions),
+        tuple(file.seeds),
+        None if where is None else str(path.parent / where),
+        file.focus.samples,
+        tuple(file.hypotheses or ()),
+        None if file.results is None else path.parent / file.results,
     )
-    if len(study.models) * len(study.fractions) * len(study.seeds) > MOST_CELLS:
-        raise UserError(f"expected at most {MOST_CELLS:,} cells in {path} but it has more")
-    return study
 
 
-def _models(content: Mapping[str, Any], path: Path) -> tuple[ModelPlan, ...]:
-    models = _mapping(content["models"], "models", path)
-    if not models:
-        raise UserError(f"expected at least one model in {path} but models is empty; add one")
-    common = _overrides(content.get("overrides"), path)
-    found = []
-    for name, about in models.items():
-        about = _mapping(about, f"models.{name}", path)
-        _known(about, ("config", "overrides"), path, f"models.{name}.")
-        configs = about.get("config", [])
-        files = [
-            find_beside(path.parent, str(c))
-            for c in (configs if isinstance(configs, list) else [configs])
-        ]
-        for file in files:
-            if not file.is_file():
-                raise UserError(
-                    f"expected the config of {name} at {file} but there is no file; paths in "
-                    f"{path} are relative to it"
-                )
-        own = _overrides(about.get("overrides"), path)
-        found.append(ModelPlan(_name(name, path), tuple(files), {**common, **own}))
-    return tuple(found)
-
-
-def _overrides(given: Any, path: Path) -> dict[str, Any]:
-    overrides = _mapping(given, "overrides", path)
-    for option in overrides:
-        if option in SET_BY_STUDY:
+def _model(name: str, model: _Model, study: _StudyFile, path: Path) -> ModelPlan:
+    files = tuple(find_beside(path.parent, config) for config in model.config)
+    for file in files:
+        if not file.is_file():
             raise UserError(
-                f"expected no override of {option} in {path}, which the study sets itself; "
-                "use fractions, seeds, --data and --out"
+                f"expected the config of {name} at {file} but there is no file; paths in "
+                f"{path} are relative to it"
             )
-    return {str(option): value for option, value in overrides.items()}
+    return ModelPlan(name, files, {**(study.overrides or {}), **(model.overrides or {})})
 
 
-def _numbers(
-    given: Any, what: str, path: Path, above: float, most: float, whole: bool = False
-) -> list[Any]:
-    """Check a list of different numbers in (above, most]."""
-    kind = int if whole else (int, float)
-    if (
-        not isinstance(given, list)
-        or not given
-        or not all(isinstance(n, kind) and not isinstance(n, bool) for n in given)
-        or not all(math.isfinite(n) and above < n <= most for n in given)
-    ):
-        example = "[42, 43, 44]" if whole else "[0.3, 0.6, 1.0], each in (0, 1]"
-        raise UserError(f"expected {what} in {path} such as {example} but got {given!r:.80}")
-    if len(set(given)) < len(given):
-        raise UserError(f"expected different {what} in {path} but got {given!r:.80}")
-    return given
+def parse_only(given: Sequence[str]) -> dict[str, set[str | float | int]]:
+    """Read ``key=value`` words of ``--only``; values of the same key are alternatives.
 
+    Raises:
+        UserError: an unknown key, or a value of another kind.
 
-def _hypotheses(given: Any, path: Path) -> tuple[Mapping[str, Any], ...]:
-    listed = [] if given is None else given
-    if not isinstance(listed, list) or not all(isinstance(one, Mapping) for one in listed):
-        raise UserError(f"expected a list of mappings as hypotheses in {path} but got another")
-    return tuple(listed)
-
-
-def _samples(given: Any, path: Path) -> int | None:
-    if given is not None and (not isinstance(given, int) or isinstance(given, bool) or given < 2):
-        raise UserError(
-            f"expected focus.samples in {path} to be a number of images of at least 2, or null to "
-            f"leave the controls out, but got {given!r:.40}"
-        )
-    return given
-
-
-def _name(given: Any, path: Path) -> str:
-    if not isinstance(given, str) or not NAME.fullmatch(given):
-        raise UserError(
-            f"expected names of letters, digits, '_', '-' and '.' in {path} but got {given!r:.60}"
-        )
-    return given
-
-
-def _mapping(given: Any, what: str, path: Path) -> dict[Any, Any]:
-    if given is None:
-        return {}
-    if not isinstance(given, dict):
-        raise UserError(
-            f"expected a mapping as {what} in {path} but got {type(given).__name__}; write "
-            "'key: value' lines below it"
-        )
-    return given
-
-
-def _known(content: Mapping[Any, Any], keys: tuple[str, ...], path: Path, where: str = "") -> None:
-    for key in content:
-        if key not in keys:
+    >>> parse_only(["model=cnn,seed=42", "seed=43"])
+    {'model': {'cnn'}, 'seed': {42, 43}}
+    """
+    chosen: dict[str, set[str | float | int]] = {}
+    for pair in (pair for word in given for pair in word.split(",")):
+        key, _, value = pair.partition("=")
+        if key not in AXES:
             raise UserError(
-                f"expected a key of a study but got '{where}{key}' in {path}; "
-                f"{nearest(str(key), keys)}"
+                f"expected --only model=, fraction= or seed= but got '{pair}'; {nearest(key, AXES)}"
             )
+        try:
+            chosen.setdefault(key, set()).add(AXES[key](value))
+        except ValueError as error:
+            raise UserError(f"expected a number for --only {key} but got '{value}'") from error
+    return chosen
+
+
+def select(jobs: Sequence["Job"], chosen: dict[str, set[str | float | int]]) -> list["Job"]:
+    """Keep the chosen cells of a study.
+
+    Raises:
+        UserError: there is none.
+    """
+    kept = [
+        job
+        for job in jobs
+        if all(getattr(job.cell, axis) in values for axis, values in chosen.items())
+    ]
+    if not kept:
+        there = {axis: list(dict.fromkeys(getattr(j.cell, axis) for j in jobs)) for axis in AXES}
+        raise UserError(f"expected cells that --only chooses but there is none; there are {there}")
+    return kept

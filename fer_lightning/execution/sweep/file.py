@@ -1,19 +1,23 @@
 """A sweep file as W&B reads it, with its mistakes told before anything is trained."""
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from fer_lightning.errors import UserError, nearest
-from fer_lightning.execution.study.yaml_file import read_mapping
+from pydantic import AfterValidator, ConfigDict, Field, model_validator
+
+from fer_lightning.execution.study.yaml_file import Schema, check, read_mapping
 from fer_lightning.keys import ACC, key
 
-METHODS = ("grid", "random", "bayes")
-GOALS = ("maximize", "minimize")
 EXAMPLE = "sweeps/learning_rate.yaml"
-MOVABLE = ("run_cap", "description", "name", "project", "entity")  # do not change what is searched
+METRIC = "the metric's name and goal, such as 'metric: {name: val/acc, goal: maximize}'"
+COMMAND = (
+    "a command that ends with ${args}, such as [${env}, ${interpreter}, -m, fer_lightning.cli, "
+    "fit, --config, configs/vit.yaml, ${args}],"
+)
+# These do not change what is searched; the package `sweeps` does not even know run_cap
+MOVABLE = ("run_cap", "description", "name", "project", "entity")
 
 
 @dataclass(frozen=True)
@@ -70,57 +74,18 @@ class Sweep:
         return {name: value for name, value in self.content.items() if name not in MOVABLE}
 
 
-def read_sweep(path: Path) -> Sweep:
-    """Read a sweep file and check all that can be checked without the command line's parser.
-
-    Raises:
-        UserError: no YAML (the line is named), or nothing that W&B would run.
-    """
-    content = read_mapping(path, EXAMPLE)
-    _check_method(content.get("method"), path)
-    parameters = content.get("parameters")
-    if not isinstance(parameters, dict) or not parameters:
-        raise UserError(
-            f"expected parameters in {path} but got none; name at least one option of fit, such "
-            "as 'model.lr: {values: [0.001, 0.0001]}'"
-        )
-    for name, how in parameters.items():
-        _check_parameter(name, how, path)
-    _check_metric(content, path)
-    _check_rest(content, path)
-    name = str(content.get("name") or path.stem)
-    if not re.fullmatch(r"[\w.][\w. -]*", name) or set(name) == {"."}:
-        raise UserError(
-            f"expected a name for a folder in {path} but got '{name}'; use letters, digits, - and _"
-        )
-    return Sweep(path, name, content)
-
-
-def _check_method(method: Any, path: Path) -> None:
-    if method not in METHODS:
-        raise UserError(
-            f"expected a method of search in {path} but got '{method}'; "
-            f"{nearest(str(method), METHODS)}"
-        )
-
-
-def _check_parameter(name: Any, how: Any, path: Path) -> None:
-    if not isinstance(name, str) or not isinstance(how, dict):
-        raise UserError(
-            f"expected a mapping for parameter '{name}' of {path} but got {how!r:.60}; write "
-            "'{value: ...}', '{values: [...]}' or '{min: ..., max: ...}'"
-        )
-    if "parameters" in how:
-        raise UserError(
-            f"expected flat parameters in {path} but '{name}' holds others; write "
-            f"'{name}.option' instead"
-        )
-    given = how.get("values", []) if "values" in how else [how.get("value", 0)]
-    if any(value is None for value in _inside(given)):
-        raise UserError(
-            f"expected values that a command line can carry but '{name}' of {path} has null, "
-            'which W&B\'s agents pass on as the word None; write the string "null" instead'
-        )
+def _check_parameters(given: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    for name, how in given.items():
+        if "parameters" in how:
+            raise ValueError(
+                f"expected flat parameters but '{name}' holds others; write '{name}.option' instead"
+            )
+        if None in _inside(how.get("values", how.get("value", 0))):
+            raise ValueError(
+                f"expected values that a command line can carry but '{name}' has null, which "
+                'W&B\'s agents pass on as the word None; write the string "null" instead'
+            )
+    return given
 
 
 def _inside(value: Any) -> Iterator[Any]:
@@ -131,39 +96,60 @@ def _inside(value: Any) -> Iterator[Any]:
             yield from _inside(inner)
 
 
-def _check_metric(content: Mapping[str, Any], path: Path) -> None:
-    metric = content.get("metric")
-    needs = "method bayes" if content["method"] == "bayes" else "early_terminate"
-    if metric is None:
-        if content["method"] == "bayes" or "early_terminate" in content:
-            raise UserError(
-                f"expected a metric with {needs} in {path} but got none; add "
-                "'metric: {name: val/acc, goal: maximize}'"
-            )
-        return
-    if not isinstance(metric, dict) or not isinstance(metric.get("name"), str):
-        raise UserError(f"expected the metric's name in {path} but got {metric!r:.60}")
-    if metric.get("goal") not in GOALS:  # W&B would minimize an accuracy without a word
-        raise UserError(
-            f"expected the metric's goal in {path} but got '{metric.get('goal')}'; "
-            f"{nearest(str(metric.get('goal')), GOALS)}"
-        )
-
-
-def _check_rest(content: Mapping[str, Any], path: Path) -> None:
-    command = content.get("command")
-    words = command if isinstance(command, list) else []
-    if not words or "${args}" not in words:
-        raise UserError(
-            f"expected a command in {path} that ends with ${{args}} but got {command!r:.80}; write "
-            '["${env}", "${interpreter}", "-m", "fer_lightning.cli", "fit", "--config", '
-            '"configs/vit.yaml", "${args}"]'
-        )
-    if any(str(word).startswith(("--config", "-c=")) for word in words[words.index("${args}") :]):
-        raise UserError(
-            f"expected --config before ${{args}} in the command of {path} but it comes after; "
+def _check_command(given: list[Any]) -> list[Any]:
+    if "${args}" not in given:
+        raise ValueError(f"expected {COMMAND} but got {given!r:.80}")
+    after = map(str, given[given.index("${args}") :])
+    if any(word.startswith(("--config", "-c=")) for word in after):
+        raise ValueError(
+            "expected --config before ${args} in the command but it comes after; "
             "there it would overrule the sweep"
         )
-    cap = content.get("run_cap")
-    if cap is not None and (isinstance(cap, bool) or not isinstance(cap, int) or cap < 1):
-        raise UserError(f"expected a run_cap of at least 1 in {path} but got {cap!r:.40}")
+    return given
+
+
+class _Open(Schema):
+    """Part of a file whose other keys W&B's own schema checks, in `check_search`."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+class _Metric(_Open):
+    name: str = Field(description="the metric's name")
+    # W&B would minimize an accuracy without a word
+    goal: Literal["maximize", "minimize"] = Field(description="the metric's goal")
+
+
+class _SweepFile(_Open):
+    method: Literal["grid", "random", "bayes"] = Field(description="a method of search")
+    parameters: Annotated[dict[str, dict[str, Any]], AfterValidator(_check_parameters)] = Field(
+        min_length=1,
+        description="parameters such as 'model.lr: {values: [0.001, 0.0001]}' or "
+        "'{value: ...}' or '{min: ..., max: ...}',",
+    )
+    command: Annotated[list[Any], AfterValidator(_check_command)] = Field(description=COMMAND)
+    metric: _Metric | None = Field(default=None, description=METRIC)
+    name: str = Field(
+        pattern=r"^\.*\w[\w. -]*$",
+        description="a name for a folder, of letters, digits, - and _,",
+    )
+    run_cap: int | None = Field(default=None, ge=1, description="a run_cap of at least 1")
+
+    @model_validator(mode="after")
+    def _compares(self) -> "_SweepFile":
+        early = "early_terminate" if "early_terminate" in (self.model_extra or {}) else ""
+        needs = "method bayes" if self.method == "bayes" else early
+        if needs and self.metric is None:
+            raise ValueError(f"expected a metric with {needs} but got none; add {METRIC}")
+        return self
+
+
+def read_sweep(path: Path) -> Sweep:
+    """Read a sweep file and check all that can be checked without the command line's parser.
+
+    Raises:
+        UserError: no YAML (the line is named), or nothing that W&B would run.
+    """
+    content = read_mapping(path, EXAMPLE)
+    file = check(_SweepFile, content | {"name": content.get("name") or path.stem}, path)
+    return Sweep(path, file.name, content)

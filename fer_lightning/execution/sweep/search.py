@@ -33,7 +33,7 @@ def check_search(sweep: Sweep) -> None:
     Raises:
         UserError: with the first of its complaints.
     """
-    content = dict(sweep.content)
+    content = sweep.decisive
     wrong = _violations(content)
     for name, how in sweep.parameters.items() if wrong else ():  # W&B does not say which
         alone = _violations({"method": "random", "parameters": {name: how}})
@@ -78,7 +78,7 @@ def draw(sweep: Sweep, trials: Sequence[Trial], reader: Reader, seed: int) -> di
         _seed(seed, len(trials), again)
         with warnings.catch_warnings():  # a Gaussian process of few points warns of itself
             warnings.simplefilter("ignore")
-            found = sweeps.next_run(dict(sweep.content), runs)
+            found = sweeps.next_run(sweep.decisive, runs)
         if found is None:
             return None
         point = {name: plain(entry["value"]) for name, entry in found.config.items()}
@@ -92,7 +92,7 @@ def to_stop(sweep: Sweep, trials: Sequence[Trial], reader: Reader) -> list[Trial
     if not sweep.stops_early:
         return []
     runs = [_run(trial, reader) for trial in trials]
-    names = {run.name for run in sweeps.stop_runs(dict(sweep.content), runs)}
+    names = {run.name for run in sweeps.stop_runs(sweep.decisive, runs)}
     return [trial for trial in trials if trial.name in names]
 
 

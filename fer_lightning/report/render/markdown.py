@@ -2,17 +2,7 @@
 
 from collections.abc import Iterator
 
-from fer_lightning.report.content import (
-    Cell,
-    Item,
-    Picture,
-    Points,
-    Report,
-    Scatter,
-    Section,
-    Table,
-    Text,
-)
+from fer_lightning.report.content import Cell, Item, Picture, Report, Scatter, Table, Text
 
 MOST_ROWS = 60  # of a table in the text; its CSV file has all
 KINDS = {"note": "> **Note**: ", "verdict": "- ", "plain": ""}
@@ -22,6 +12,7 @@ def markdown(report: Report) -> str:
     r"""Write a report whose figures lie in ``figures/`` and whose tables in ``tables/``.
 
     >>> table = Table("t", "Numbers.", ("a", "b"), ((1, 0.5), (None, "x|y")))
+    >>> from fer_lightning.report.content import Section
     >>> page = markdown(Report("Title", "sub", (Section("s", "Part", (table,)),)))
     >>> print(page.split("**Numbers.**")[1].split("([")[0].strip())
     | a | b |
@@ -31,20 +22,16 @@ def markdown(report: Report) -> str:
     """
     lines = [f"# {report.title}", "", report.subtitle, ""]
     for section in report.sections:
-        lines += [f"## {section.title}", "", *_section(section)]
+        lines += [f"## {section.title}", ""]
+        for item in section.items:
+            lines += [*_item(item), ""]
     return "\n".join(lines).rstrip() + "\n"
-
-
-def _section(section: Section) -> Iterator[str]:
-    for item in section.items:
-        yield from _item(item)
-        yield ""
 
 
 def _item(item: Item) -> Iterator[str]:
     match item:
         case Text():
-            yield KINDS.get(item.kind, "") + _line(item.text)
+            yield KINDS[item.kind] + _line(item.text)
         case Table():
             yield from _table(item)
         case Picture():
@@ -55,17 +42,9 @@ def _item(item: Item) -> Iterator[str]:
             yield f"*{_line(item.caption)}*"
             for points in item.models:
                 yield ""
-                yield f"![{_words(points)}](figures/{figure_id(item, points)}.png)"
-
-
-def _words(points: Points) -> str:
-    right = float((points.label == points.predicted).mean()) if len(points.label) else 0.0
-    return f"t-SNE of {points.name}: {len(points.row)} images, {100 * right:.0f} % recognised"
-
-
-def figure_id(scatter: Scatter, points: Points) -> str:
-    """Name the file of one model's t-SNE."""
-    return f"{scatter.id}_{points.name}"
+                right = 100 * (points.label == points.predicted).sum() / max(len(points.label), 1)
+                alt = f"t-SNE of {points.name}: {len(points.row)} images, {right:.0f} % recognised"
+                yield f"![{alt}](figures/{item.id}_{points.name}.png)"
 
 
 def _table(table: Table) -> Iterator[str]:
@@ -87,9 +66,8 @@ def _table(table: Table) -> Iterator[str]:
 def _cell(cell: Cell) -> str:
     if cell is None:
         return "-"
-    return _line(f"{cell:,}" if type(cell) is int and cell > 9999 else str(cell)).replace(
-        "|", "\\|"
-    )
+    text = f"{cell:,}" if type(cell) is int and cell > 9999 else str(cell)
+    return _line(text).replace("|", "\\|")
 
 
 def _line(text: str) -> str:

@@ -9,7 +9,7 @@ from fer_lightning.hypotheses.evidence import by_key, cells_of
 from fer_lightning.hypotheses.paper_table import gaps_and_gains
 from fer_lightning.plots.curves import Level, accuracy_by_fraction
 from fer_lightning.report.content import Item, Picture, Section, Table, Text
-from fer_lightning.report.parts import about, number, pair_of, percent
+from fer_lightning.report.parts import about, mean, number, pair_of, percent
 from fer_lightning.runs.collection import Collection
 from fer_lightning.statistics import bootstrap
 
@@ -82,39 +82,20 @@ def _table(collection: Collection, levels: dict[str, list[Level]], covers: str) 
     for model, several in levels.items():
         for level in several:
             runs = collection.select(model, level.fraction)
-            f1 = [run.summary["test"].get("macro_f1") for run in runs]
-            known = [value for value in f1 if isinstance(value, float)]
+            f1 = mean(run.summary["test"].get("macro_f1") for run in runs)
             spread = float(np.std(level.seeds, ddof=1)) if len(level.seeds) > 1 else math.nan
-            rows.append(
-                (
-                    model,
-                    percent(level.fraction),
-                    len(level.seeds),
-                    number(level.mean),
-                    number(spread),
-                    number(level.low),
-                    number(level.high),
-                    ", ".join(
-                        f"{run.seed}: {value:.4f}"
-                        for run, value in zip(runs, level.seeds, strict=True)
-                    ),
-                    number(float(np.mean(known))) if known else None,
-                )
-            )
+            numbers = map(number, (level.mean, spread, level.low, level.high))
+            each = zip(runs, level.seeds, strict=True)
+            seeds = ", ".join(f"{run.seed}: {value:.4f}" for run, value in each)
+            names = (model, percent(level.fraction), len(level.seeds))
+            rows.append((*names, *numbers, seeds, number(f1)))
     one = "An SD needs two seeds." if any(row[4] is None for row in rows) else ""
     return Table(
         "accuracy",
         "Test accuracy of every model and fraction, seed by seed.",
         (
-            "model",
-            "training data",
-            "seeds",
-            "accuracy",
-            "SD over seeds",
-            "low",
-            "high",
-            "each seed",
-            "macro-F1",
+            *("model", "training data", "seeds", "accuracy", "SD over seeds", "low", "high"),
+            *("each seed", "macro-F1"),
         ),
         tuple(rows),
         (f"Low to high: 95 % interval over {covers}. {one}".strip(),),

@@ -2,7 +2,7 @@
 
 from fer_lightning.plots.reliability import reliability_diagram
 from fer_lightning.report.content import Item, Picture, Section, Table
-from fer_lightning.report.parts import about, examples, mean, number, percent
+from fer_lightning.report.parts import about, by_cell, examples, mean, number, percent
 from fer_lightning.runs.collection import Collection
 from fer_lightning.runs.run import Run
 
@@ -37,17 +37,12 @@ def _value(run: Run, name: str) -> float:
 
 def _table(collection: Collection) -> Table:
     rows = []
-    for model in collection.models:
-        for fraction in collection.fractions:
-            runs = collection.select(model, fraction)
-            if runs:
-                numbers = (
-                    number(mean(_value(run, name) for run in runs))
-                    for name in ("ece", "ece_floor", "nll")
-                )
-                claimed = mean(float(run.predictions.probabilities.max(1).mean()) for run in runs)
-                right = mean(float(run.predictions.correct.mean()) for run in runs)
-                rows.append((model, percent(fraction), *numbers, number(claimed), number(right)))
+    for model, fraction, runs in by_cell(collection):
+        names = ("ece", "ece_floor", "nll")
+        numbers = (number(mean(_value(run, name) for run in runs)) for name in names)
+        claimed = mean(float(run.predictions.probabilities.max(1).mean()) for run in runs)
+        right = mean(float(run.predictions.correct.mean()) for run in runs)
+        rows.append((model, percent(fraction), *numbers, number(claimed), number(right)))
     return Table(
         "calibration",
         "Expected calibration error (ECE) beside the floor that chance gives a perfectly "

@@ -5,18 +5,17 @@ from numpy.typing import NDArray
 
 from fer_lightning.plots.confusion import confusion_figure
 from fer_lightning.report.content import Item, Picture, Section, Table
-from fer_lightning.report.parts import about, number, percent, shown_fraction
+from fer_lightning.report.parts import about, by_cell, number, percent, shown_fraction
 from fer_lightning.runs.collection import Collection
 from fer_lightning.runs.run import Run
 
 
 def confusion(collection: Collection) -> Section:
     """Draw a matrix a model, all seeds of the shown fraction together."""
-    fraction = shown_fraction(collection)
+    fraction = shown_fraction(collection.runs)
     items: list[Item] = []
-    for model in collection.models:
-        runs = collection.select(model, fraction)
-        if not runs:
+    for model, at, runs in by_cell(collection):
+        if at != fraction:
             continue
         classes = runs[0].classes
         counts = sum((counted(run) for run in runs), np.zeros((len(classes),) * 2, np.int64))
@@ -59,17 +58,14 @@ def _words(counts: NDArray[np.int64], classes: list[str]) -> str:
 def _recall(collection: Collection) -> Table:
     classes = collection.runs[0].classes
     rows = []
-    for model in collection.models:
-        for fraction in collection.fractions:
-            runs = collection.select(model, fraction)
-            if runs:
-                counts = np.sum([counted(run) for run in runs], axis=0)
-                totals = counts.sum(1)
-                with np.errstate(invalid="ignore"):
-                    recall = counts.diagonal() / np.where(totals > 0, totals, np.nan)
-                top = counts.sum(0).max() / counts.sum()
-                values = (number(float(value), 3) for value in recall)
-                rows.append((model, percent(fraction), *values, number(float(top), 3)))
+    for model, fraction, runs in by_cell(collection):
+        counts = np.sum([counted(run) for run in runs], axis=0)
+        totals = counts.sum(1)
+        with np.errstate(invalid="ignore"):
+            recall = counts.diagonal() / np.where(totals > 0, totals, np.nan)
+        top = counts.sum(0).max() / counts.sum()
+        values = (number(float(value), 3) for value in recall)
+        rows.append((model, percent(fraction), *values, number(float(top), 3)))
     return Table(
         "recall",
         "Recall of each class, seeds together.",

@@ -80,6 +80,19 @@ def _mean(values: Iterable[Any]) -> float:
     return float(np.mean(known)) if known else float("nan")
 
 
+COLUMNS = {  # of `Cost` → its head and decimals
+    "parameters": ("parameters", None),
+    "mflops": ("MFLOPs an image", 1),
+    "latency_ms_1": ("latency, ms, batch 1", 2),
+    "latency_ms_64": ("latency, ms, batch 64", 1),
+    "memory_mb": ("peak memory, MB", 0),
+    "train_minutes": ("training, minutes", 1),
+    "epochs": ("epochs", 1),
+    "ece": ("ECE", 3),
+    "ece_floor": ("ECE floor", 3),
+}
+
+
 def cost(collection: Collection) -> Section:
     """Lay out what every model costs."""
     found = costs(collection)
@@ -100,36 +113,16 @@ def _table(found: list[Cost]) -> Table:
         (
             one.model,
             percent(one.fraction),
-            number(int(one.parameters) if math.isfinite(one.parameters) else None),
-            number(one.mflops, 1),
-            number(one.latency_ms_1, 2),
-            number(one.latency_ms_64, 1),
-            number(one.memory_mb, 0),
-            number(one.train_minutes, 1),
-            number(one.epochs, 1),
-            number(one.ece, 3),
-            number(one.ece_floor, 3),
+            *(number(getattr(one, name), digits) for name, (_, digits) in COLUMNS.items()),
             one.hardware,
         )
         for one in found
     )
+    heads = (head for head, _ in COLUMNS.values())
     return Table(
         "cost",
         "Parameters, arithmetic, latency, memory, training time and calibration.",
-        (
-            "model",
-            "training data",
-            "parameters",
-            "MFLOPs an image",
-            "latency, ms, batch 1",
-            "latency, ms, batch 64",
-            "peak memory, MB",
-            "training, minutes",
-            "epochs",
-            "ECE",
-            "ECE floor",
-            "hardware",
-        ),
+        ("model", "training data", *heads, "hardware"),
         rows,
         (
             "Means over seeds. FLOPs count two per multiply-add. Latency is the median of repeated "

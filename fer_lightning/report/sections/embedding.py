@@ -1,11 +1,12 @@
 """The features of the test images laid out in the plane; hovering a point shows its face."""
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
 from fer_lightning.report.content import Item, Points, Scatter, Section, Table, Text
 from fer_lightning.report.parts import examples, lacking, number, percent, shown_fraction
-from fer_lightning.report.sections.neighbours import NEIGHBOURS, separation
 from fer_lightning.runs.arrays import Embedding, places, read_embedding, read_maps
 from fer_lightning.runs.collection import Collection
 from fer_lightning.runs.run import Run
@@ -17,6 +18,7 @@ COLUMNS = {
     "silhouette_points": "silhouette, t-SNE",
     "trustworthiness": "trustworthiness",
 }
+NEIGHBOURS = 5
 SIDE = 12  # pixels of a map in the page: finer than any grid that it came from needs
 
 
@@ -24,11 +26,10 @@ def embedding(collection: Collection, faces: bool = True) -> Section:
     """Lay out one run of each model, and say how far classes separate in feature space."""
     runs = examples(collection)
     found = {model: read for model, run in runs.items() if (read := read_embedding(run))}
-    items: list[Item] = lacking(
-        [run for model, run in runs.items() if model not in found], "features.npz", ""
-    )  # type: ignore[assignment]
+    without = [run for model, run in runs.items() if model not in found]
+    items: list[Item] = lacking(without, "features.npz")
     if found:
-        scatter = _scatter(runs, found, faces, percent(shown_fraction(collection)))
+        scatter = _scatter(runs, found, faces, percent(shown_fraction(collection.runs)))
         items += [
             Text(
                 "t-SNE keeps neighbours together; distances between clusters and their sizes mean "
@@ -97,6 +98,51 @@ def shrunk(heat: NDArray[np.float32], side: int = SIDE) -> NDArray[np.float32]:
     if H % side or W % side:
         return heat
     return heat.reshape(N, side, H // side, side, W // side).mean((2, 4))
+
+
+def separation(
+    features: NDArray[np.floating], labels: NDArray[np.int64], points: NDArray[np.floating]
+) -> dict[str, float]:
+    """Say how well classes separate in feature space, (N, D), and in a plane made from it, (N, 2).
+
+    The numbers are those of `fer_lightning.look.metrics.embedding_quality`, which needs torch.
+
+    Returns:
+        The keys of `COLUMNS`; NaN where there are too few images or all are equal.
+
+    >>> rows = np.array([[0.0], [0.1], [0.2], [5.0], [5.1], [5.2]] * 2)
+    >>> found = separation(rows, np.array([0, 0, 0, 1, 1, 1] * 2), rows)
+    >>> found["knn_features"], found["silhouette_points"] > 0.9
+    (1.0, True)
+    """
+    from sklearn.manifold import trustworthiness  # takes a second, which other sections need not
+    from sklearn.metrics import silhouette_score
+
+    found = dict.fromkeys(COLUMNS, math.nan)
+    spaces = {"features": features.astype(np.float64), "points": points.astype(np.float64)}
+    usable = {name: rows for name, rows in spaces.items() if _usable(rows)}
+    for name, rows in usable.items():
+        found[f"knn_{name}"] = _knn_accuracy(rows, labels)
+        if 2 <= len(np.unique(labels)) < len(labels):
+            found[f"silhouette_{name}"] = float(silhouette_score(rows, labels))
+    if len(usable) == 2:
+        found["trustworthiness"] = float(trustworthiness(*usable.values(), n_neighbors=NEIGHBOURS))
+    return found
+
+
+def _usable(rows: NDArray[np.float64]) -> bool:
+    enough = len(rows) > 2 * NEIGHBOURS
+    return enough and bool(np.isfinite(rows).all()) and not bool((rows == rows[0]).all())
+
+
+def _knn_accuracy(rows: NDArray[np.float64], labels: NDArray[np.int64]) -> float:
+    """Predict each class from its nearest neighbours, a tie going to the nearest of the tied."""
+    from sklearn.neighbors import NearestNeighbors
+
+    votes = labels[NearestNeighbors(n_neighbors=NEIGHBOURS).fit(rows).kneighbors()[1]]  # (N, k)
+    support = (votes[:, :, None] == votes[:, None, :]).sum(2)  # how many agree with each vote
+    winner = votes[np.arange(len(votes)), support.argmax(1)]
+    return float((winner == labels).mean())
 
 
 def _quality(scatter: Scatter, found: dict[str, Embedding]) -> Table:

@@ -9,8 +9,16 @@ from numpy.typing import NDArray
 from fer_lightning.hypotheses import paper
 from fer_lightning.hypotheses.evidence import RESOLUTIONS, Focus, focus_of
 from fer_lightning.plots.focus import focus_distribution
-from fer_lightning.report.content import Cell, Item, Picture, Section, Table, Text
-from fer_lightning.report.parts import about, lacking, number, pair_of, percent, told
+from fer_lightning.report.content import Cell, Picture, Section, Table, Text
+from fer_lightning.report.parts import (
+    about,
+    format_number,
+    lacking,
+    number,
+    pair_of,
+    percent,
+    shown_fraction,
+)
 from fer_lightning.report.sections.focus_controls import hiding_table, null_table
 from fer_lightning.report.sections.focus_epochs import over_epochs
 from fer_lightning.runs.collection import Collection
@@ -111,9 +119,9 @@ def focus(collection: Collection) -> Section:
     found = focus_of(collection.runs)
     there = {(f.model, f.fraction, f.seed) for f in found}
     without = [r for r in collection.runs if (r.model, r.fraction, r.seed) not in there]
-    items: list[Item] = [*lacking(without, "focus_samples.csv", REMEDY)]
+    items = lacking(without, "focus_samples.csv", REMEDY)
     if found:
-        fraction = _fraction(found)
+        fraction = shown_fraction(found)
         models = [m for m in collection.models if _at(found, m, fraction)]
         items += [
             Text(
@@ -137,12 +145,6 @@ def focus(collection: Collection) -> Section:
 
 def _at(found: Sequence[Focus], model: str, fraction: float) -> list[Focus]:
     return [f for f in found if (f.model, f.fraction) == (model, fraction)]
-
-
-def _fraction(found: Sequence[Focus]) -> float:
-    """The largest fraction that most models were looked at with."""
-    fractions = {f.fraction for f in found}
-    return max(fractions, key=lambda x: (len({f.model for f in found if f.fraction == x}), x))
 
 
 def _sum(several: Iterable[Focus], resolution: str, region: str) -> Summed | None:
@@ -170,7 +172,10 @@ def _table(
                 (
                     theirs.region,
                     WORDS[resolution],
-                    *(None if s is None else f"{told(s.mean)} ± {told(s.sd)}" for s in sums),
+                    *(
+                        None if s is None else f"{format_number(s.mean)} ± {format_number(s.sd)}"
+                        for s in sums
+                    ),
                     *(None if s is None else number(s.median, 3) for s in sums),
                     *(None if s is None else number(100 * s.share, 1) for s in sums),
                     number(d, 3),
@@ -200,6 +205,10 @@ def _table(
             f"Paper: {paper.SOURCE}, N = {paper.IMAGES}; it prints no median.",
         ),
     )
+
+
+def _mean_and_sd(s: Summed) -> str:
+    return f"{format_number(s.mean)} ± {format_number(s.sd)}"
 
 
 def _paper(theirs: paper.FocusRow, models: list[str]) -> tuple[Cell, ...]:
@@ -282,18 +291,8 @@ def _numbers(found: Sequence[Focus], models: Sequence[str], fractions: Sequence[
                 for region in found[0].regions.rows:
                     s = _sum(several, resolution, region)
                     if s is not None:
-                        rest = (number(value, 4) for value in s[1:])
-                        rows.append(
-                            (
-                                model,
-                                percent(fraction),
-                                len(several),
-                                resolution,
-                                region,
-                                s.images,
-                                *rest,
-                            )
-                        )
+                        names = (model, percent(fraction), len(several), resolution, region)
+                        rows.append((*names, s.images, *(number(value) for value in s[1:])))
     return Table(
         "focus_numbers",
         "LFR of every model, fraction, resolution and region; means over seeds.",

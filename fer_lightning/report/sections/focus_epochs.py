@@ -5,7 +5,7 @@ import pandas as pd
 
 from fer_lightning.plots.curves import Line, Panel, model_curves
 from fer_lightning.report.content import Item, Picture, Text
-from fer_lightning.report.parts import about, percent
+from fer_lightning.report.parts import about, percent, shown_fraction
 from fer_lightning.runs.collection import Collection
 from fer_lightning.runs.run import Run
 
@@ -25,7 +25,7 @@ def over_epochs(collection: Collection) -> list[Item]:
     runs = [run for run in collection.runs if set(run.focus_epochs.columns) >= NEEDED]
     if not runs:
         return [Text("Focus over epochs was not measured in these runs.", "note")]
-    fraction = max({run.fraction for run in runs}, key=lambda x: (_models(runs, x), x))
+    fraction = shown_fraction(runs)
     shown = [run for run in runs if run.fraction == fraction]
     models = [model for model in collection.models if any(r.model == model for r in shown)]
     primary, word = collection.regions.primary, collection.primary_title
@@ -64,10 +64,6 @@ def over_epochs(collection: Collection) -> list[Item]:
             figure,
         )
     ]
-
-
-def _models(runs: list[Run], fraction: float) -> int:
-    return len({run.model for run in runs if run.fraction == fraction})
 
 
 def _rows(run: Run, maps: str, metric: str, region: str) -> pd.DataFrame:

@@ -19,7 +19,7 @@ def gallery(collection: Collection, faces: bool = True) -> Section:
         return _without("Faces were left out of this report on request.")
     runs = examples(collection)
     maps = {model: found for model, run in runs.items() if (found := read_maps(run)) is not None}
-    without = lacking([run for m, run in runs.items() if m not in maps], "maps.npz", "")
+    without = lacking([run for m, run in runs.items() if m not in maps], "maps.npz")
     if not maps:
         return Section("gallery", "Grad-CAM of the same faces", tuple(without))
     kept = next((e for m in maps if (e := read_embedding(runs[m])) and e.faces is not None), None)
@@ -29,7 +29,7 @@ def gallery(collection: Collection, faces: bool = True) -> Section:
     if not len(rows):
         return _without("No image has both a face and a map of every model.")
     at = places(rows, kept.row)
-    fraction = percent(shown_fraction(collection))
+    fraction = percent(shown_fraction(collection.runs))
     looked = {model: _looked(runs[model], maps[model], rows) for model in maps}
     first = next(iter(runs.values()))
     figure = same_faces(

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from fer_lightning.keys import ACC, EPOCH, key
 from fer_lightning.plots.curves import Line, Panel, model_curves, training_curves
-from fer_lightning.report.content import Item, Picture, Section, Table
+from fer_lightning.report.content import Picture, Section, Table
 from fer_lightning.report.parts import about, lacking, percent
 from fer_lightning.runs.collection import Collection
 from fer_lightning.runs.run import Run
@@ -22,7 +22,7 @@ def learning(collection: Collection) -> Section:
     """Draw validation accuracy over epochs, and count epochs."""
     curves = {run.name: curve for run in collection.runs if (curve := curve_of(run)) is not None}
     without = [run for run in collection.runs if run.name not in curves]
-    items: list[Item] = [*lacking(without, "metrics.csv with validation accuracies", "")]
+    items = lacking(without, "metrics.csv with validation accuracies")
     if curves:
         items += [_picture(collection, curves), _epochs(collection, curves)]
     return Section("learning", "Learning curves", tuple(items))
@@ -78,12 +78,8 @@ def _single(run: Run, data: str, majority: float) -> Picture:
     """Loss and accuracy of training and validation, of one run."""
     rows = [{str(k): v for k, v in row.items()} for row in run.metrics.to_dict("records")]
     figure = training_curves(rows, f"{run.name}: {data}", majority)
-    return Picture(
-        "training_curves",
-        "Loss and accuracy over epochs.",
-        figure.get_supxlabel(),
-        figure,
-    )
+    caption = "Loss and accuracy over epochs."
+    return Picture("training_curves", caption, figure.get_supxlabel(), figure)
 
 
 def largest_class(run: Run) -> float:
@@ -135,12 +131,7 @@ def _epochs(collection: Collection, curves: dict[str, Line]) -> Table:
         "epochs_to_reach",
         "Epochs of training until a validation accuracy was first reached.",
         (
-            "model",
-            "training data",
-            "seed",
-            "best",
-            "best after",
-            "epochs",
+            *("model", "training data", "seed", "best", "best after", "epochs"),
             *(f"to {level:g}" for level in wanted),
         ),
         rows,

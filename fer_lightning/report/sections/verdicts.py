@@ -13,21 +13,8 @@ from fer_lightning.runs.collection import Collection
 
 TITLE = "The verdicts in detail"
 COLUMNS = (
-    "comparison",
-    "unit",
-    "estimate",
-    "low",
-    "high",
-    "level",
-    "p",
-    "p_bonferroni",
-    "p_holm",
-    "d",
-    "d_paired",
-    "n",
-    "excluded",
-    "seeds",
-    "test",
+    *("comparison", "unit", "estimate", "low", "high", "level", "p", "p_bonferroni", "p_holm"),
+    *("d", "d_paired", "n", "excluded", "seeds", "test"),
 )
 
 
@@ -58,7 +45,10 @@ def hypotheses(collection: Collection) -> list[Asked]:
         models = [str(name) for name in collection.study.get("models") or collection.models]
         return read_asked(asked, models)
     pair = pair_of(collection)
-    return [] if pair is None else [Asked(name, *pair) for name in ("H1a", "H1b", "H2")]
+    if pair is None:
+        return []
+    first, second = pair
+    return [Asked(hypothesis=h, first=first, second=second) for h in ("H1a", "H1b", "H2")]
 
 
 def _listed(study: Mapping[str, Any], name: str, kind: type) -> list[Any]:

@@ -1,3 +1,5 @@
+import base64
+import hashlib
 import re
 
 import numpy as np
@@ -44,6 +46,14 @@ def test_only_the_pages_own_scripts_stand_in_it():
     assert "onerror=alert(1)&gt;" in page
 
 
+def test_what_no_page_may_hold_is_replaced():
+    items = (Text("a\x00b"), Table("t", "c\x01d", ("e\x02f",), (("g\x03h",),)))
+    page = render(report_of(*items, title="i\x04j"))
+    assert not re.search(r"[\x00-\x08]", page)
+    for shown in ("a�b", "c�d", "e�f", "g�h", "i�j"):
+        assert shown in page
+
+
 def test_nothing_is_loaded_from_anywhere():
     page = render(
         report_of(Text("Words."), noise(), Scatter("t", "T.", ("a", "b"), (points_of(),)))
@@ -60,9 +70,12 @@ def test_the_policy_names_the_hash_of_what_stands_in_the_page():
     policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page).group(1)
     style = re.search(r"<style>(.*?)</style>", page, re.DOTALL).group(1)
     script = re.search(r"<script>(.*?)</script>", page, re.DOTALL).group(1)
-    assert policy == html._policy(style, script)
-    assert policy.startswith("default-src 'none'; img-src data:; style-src 'sha256-")
-    assert "unsafe" not in policy
+    hashes = (base64.b64encode(hashlib.sha256(t.encode()).digest()) for t in (style, script))
+    style, script = (one.decode() for one in hashes)
+    assert policy == (
+        f"default-src 'none'; img-src data:; style-src 'sha256-{style}'; "
+        f"script-src 'sha256-{script}'; base-uri 'none'; form-action 'none'"
+    )
 
 
 def test_the_same_report_gives_the_same_page():
@@ -125,4 +138,5 @@ def test_page_has_no_other_parts():
 
     root = Path(__file__).parents[3]
     names = {path.name for path in (root / "fer_lightning/report/render/page").iterdir()}
-    assert names == {"page.html", "page.css", *html.SCRIPTS}
+    templates = {"page.html", "picture.html", "scatter.html", "table.html"}
+    assert names == {"page.css", *templates, *html.SCRIPTS}

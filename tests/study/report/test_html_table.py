@@ -5,9 +5,12 @@ import pytest
 
 from fer_lightning.errors import UserError
 from fer_lightning.report.content import Report, Section, Table
-from fer_lightning.report.numbers import GAP, MINUS, is_numeric, shown, value_of
-from fer_lightning.report.render.html_models import model_names
-from fer_lightning.report.render.html_table import table_html
+from fer_lightning.report.numbers import GAP, MINUS, format_column, is_numeric, value_of
+from fer_lightning.report.render.html import model_names, render
+
+
+def page_of(*tables):
+    return render(Report("", "", (Section("s", "S", tables),)))
 
 
 @pytest.mark.parametrize(
@@ -27,7 +30,7 @@ from fer_lightning.report.render.html_table import table_html
     ],
 )
 def test_numbers_of_a_column_are_written_alike(column, texts):
-    assert shown(column) == texts
+    assert format_column(column) == texts
 
 
 @pytest.mark.parametrize(
@@ -52,7 +55,7 @@ def test_numbers_keep_their_whole_value_beside_the_rounded_one():
     table = Table(
         "a", "A.", ("m", "x", "n"), (("cnn", np.float32(0.5), np.int64(7)), ("b", None, 8))
     )
-    text = table_html(table, "a", 1)
+    text = page_of(table)
     assert '<th scope="row" class="k">cnn</th><td class="n" data-v="0.5">0.5</td>' in text
     assert '<td class="n" data-v="7">7</td>' in text
     assert f'<td class="n gap">{GAP}</td>' in text
@@ -60,25 +63,26 @@ def test_numbers_keep_their_whole_value_beside_the_rounded_one():
 
 def test_long_texts_get_room_and_long_tables_a_box():
     words = ("swin", "x" * 30, "x" * 100, "x" * 200)
-    text = table_html(Table("a", "A.", tuple("abcd"), (words,) * 16), "a", 1)
+    text = page_of(Table("a", "A.", tuple("abcd"), (words,) * 16))
     assert re.findall(r'<th scope="col" class="(\w)">', text) == ["k", "w", "s", "p"]
     assert '<figure class="table long"' in text
 
 
 def test_an_uneven_row_is_refused():
     with pytest.raises(UserError, match="expected 2 cells in each row of table 'a' but got 1"):
-        table_html(Table("a", "A.", ("m", "x"), (("cnn",),)), "a", 1)
+        page_of(Table("a", "A.", ("m", "x"), (("cnn",),)))
 
 
 def test_a_table_without_rows_says_so():
-    assert "No rows." in table_html(Table("a", "A.", ("m", "x"), ()), "a", 1)
+    assert "No rows." in page_of(Table("a", "A.", ("m", "x"), ()))
 
 
 def test_rows_know_their_models():
     rows = (("cnn", 1), ("vit - cnn", 2), ("VIT (paper)", 3), ("mean", 4))
     table = Table("a", "A.", ("pair", "x"), rows)
-    text = table_html(table, "a", 1, ("cnn", "vit"))
+    text = page_of(Table("b", "B.", ("model",), (("cnn",), ("vit",))), table)
     assert re.findall(r"<tr( data-models=\"[\d ]+\")?><th scope=.row", text) == [
+        ' data-models="0"', ' data-models="1"',  # the table that names them
         ' data-models="0"', ' data-models="0 1"', ' data-models="1"', "",
     ]  # fmt: skip
 

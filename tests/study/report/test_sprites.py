@@ -6,8 +6,8 @@ import pytest
 from PIL import Image
 
 from fer_lightning.errors import UserError
-from fer_lightning.report.render import sprites
-from fer_lightning.report.render.sprites import face_sprite, heat_bytes
+from fer_lightning.report.render import html_scatter
+from fer_lightning.report.render.html_scatter import face_sprite, heat_bytes
 
 
 def opened(uri):
@@ -33,7 +33,7 @@ def test_large_faces_are_made_smaller():
 
 
 def test_a_large_sprite_is_written_with_loss(monkeypatch):
-    monkeypatch.setattr(sprites, "LOSSLESS", 100)
+    monkeypatch.setattr(html_scatter, "LOSSLESS", 100)
     faces = np.tile(np.arange(48, dtype=np.uint8) * 5, (4, 48, 1))
     sprite = face_sprite(faces)
     assert sprite.uri.startswith("data:image/webp;")

@@ -1,4 +1,4 @@
-"""The same numbers as the callbacks' own, which scikit-learn computes."""
+"""The same numbers as the callbacks' own."""
 
 import math
 
@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from fer_lightning.look.embedding import embedding_quality
-from fer_lightning.report.sections.neighbours import separation
+from fer_lightning.report.sections.embedding import separation
 
 
 @pytest.mark.parametrize("spread", [0.1, 1.0, 5.0])
