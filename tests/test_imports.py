@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).parents[1] / "fer_lightning"
-EVERYBODY = {"errors", "keys", "data.labels", "data.regions"}
+EVERYBODY = {"errors", "keys", "data.labels", "data.regions", "schema"}
 CALLBACKS = {"callbacks", "data", "models", "training", "look", "plots", "tracking", "runs"}
 ALLOWED = {
     "errors": set(),

@@ -6,12 +6,12 @@ from typing import Any, Literal
 from pydantic import Field, ValidationInfo, model_validator
 
 from fer_lightning.errors import nearest
-from fer_lightning.execution.study.yaml_file import Schema, check
 from fer_lightning.hypotheses.evidence import Cell, Focus, by_key
 from fer_lightning.hypotheses.h1_data_efficiency import change_of_lead, lead
 from fer_lightning.hypotheses.h2_focus import focus as judge_focus
 from fer_lightning.hypotheses.h3_transfer import Pair, transfer
 from fer_lightning.hypotheses.verdict import Verdict
+from fer_lightning.schema import Schema, check
 from fer_lightning.statistics import ALPHA
 
 

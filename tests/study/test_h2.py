@@ -66,7 +66,7 @@ def test_a_difference_by_resolution_alone_is_undecided_and_told():
 def test_an_arbiter_that_contradicts_takes_support_back():
     verdict = judge(looks("cnn", 0.5, excess=0.0), looks("vit", 0.0, excess=1.0))
     assert verdict.outcome == "undecided"
-    assert "hiding the key regions contradicts it" in verdict.reason
+    assert "hiding the region contradicts it" in verdict.reason
     assert len(rows(verdict, "arbiter")) == 6  # two fills; each model and their difference
 
 
@@ -106,7 +106,7 @@ def test_lsi_that_points_the_other_way_takes_support_back():
 
 @pytest.mark.parametrize(
     ("without", "told"),
-    [({"excess": {}}, "no occlusion values"), ({"nulls": {}}, "no untrained twins")],
+    [({"excess": {}}, "no hiding values"), ({"nulls": {}}, "no untrained twins")],
 )
 def test_missing_controls_take_support_back(without, told):
     verdict = judge(replace(CNN, **without), VIT)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, model_validator
 
 from fer_lightning.errors import UserError, nearest
-from fer_lightning.execution.study.yaml_file import Schema, check, read_mapping
+from fer_lightning.schema import Schema, check, read_mapping
 from fer_lightning.shipped import find_beside
 
 if TYPE_CHECKING:

@@ -15,11 +15,11 @@ from fer_lightning.errors import UserError
 from fer_lightning.execution.study.cell_folder import cell_facts
 from fer_lightning.execution.study.cells import Cell
 from fer_lightning.execution.study.plan import Study
-from fer_lightning.execution.study.yaml_file import read_mapping
 from fer_lightning.runs.files import CONTROLS, FILES, Answers, read_csv, read_json
 from fer_lightning.runs.folder import atomic, write_json
 from fer_lightning.runs.provenance import scrub
 from fer_lightning.runs.run import CELL, Run, read_run
+from fer_lightning.schema import read_mapping
 
 LIMIT = 200_000  # bytes of a slim copy
 FOCUS = tuple(file for file in FILES.values() if file.remeasured)

@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
-from fer_lightning.execution.study.yaml_file import Schema, check, read_mapping
 from fer_lightning.keys import ACC, key
+from fer_lightning.schema import Schema, check, read_mapping
 
 EXAMPLE = "sweeps/learning_rate.yaml"
 METRIC = "the metric's name and goal, such as 'metric: {name: val/acc, goal: maximize}'"

@@ -128,8 +128,8 @@ def test_zero_maps_are_counted_under_both_conventions(study, report):
 
 def test_null_maps_and_the_arbiter_are_there(report):
     nulls = table(report, "null_maps")
-    assert {row[3] for row in nulls.rows} == {"the model's", "uniform", "untrained"}
-    arbiter = table(report, "occlusion")
+    assert {row[4] for row in nulls.rows} == {"the model's", "uniform", "untrained"}
+    arbiter = table(report, "hiding")
     row = next(r for r in arbiter.rows if r[0] == "cnn")
     assert row[5:8] == (0.2, 0.05, 0.08)
 
