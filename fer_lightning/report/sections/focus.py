@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fer_lightning.data.regions import FACE
 from fer_lightning.hypotheses import paper
 from fer_lightning.hypotheses.evidence import RESOLUTIONS, Focus, focus_of
 from fer_lightning.plots.focus import focus_distribution
@@ -126,8 +127,8 @@ def focus(collection: Collection) -> Section:
         items += [
             Text(
                 "LFR is the mean heat inside a region divided by that outside it. It grows with "
-                "the resolution of a model's maps, and a blob in the middle that knows nothing of "
-                "faces reaches 100 % of at least 1: read it beside the maps that know nothing, at "
+                "the resolution of a model's maps, and a blob in the middle that knows nothing "
+                "reaches 100 % of at least 1: read it beside the maps that know nothing, at "
                 "one common grid, and beside what hiding regions does to the answers."
             ),
             _table(found, models, fraction, pair_of(collection)),
@@ -156,21 +157,23 @@ def _sum(several: Iterable[Focus], resolution: str, region: str) -> Summed | Non
 def _table(
     found: Sequence[Focus], models: list[str], fraction: float, pair: tuple[str, str] | None
 ) -> Table:
-    """The paper's layout: a region in a row, models side by side, its numbers below ours."""
+    """The paper's layout: one row per region, models side by side, its numbers below ours."""
+    regions = found[0].regions
+    printed = {row.region: row for row in paper.FOCUS} if regions == FACE else {}
     both = pair is not None and set(pair) <= set(models)
     rows: list[tuple[Cell, ...]] = []
-    for theirs in paper.FOCUS:
+    for region in regions.rows:
         for resolution in RESOLUTIONS:
-            sums = [_sum(_at(found, m, fraction), resolution, theirs.region) for m in models]
+            sums = [_sum(_at(found, m, fraction), resolution, region) for m in models]
             if not any(sums):
                 continue
             d = float("nan")
             if both and pair is not None:
                 first, second = (_at(found, m, fraction) for m in pair)
-                d = effect(first, second, resolution, theirs.region)
+                d = effect(first, second, resolution, region)
             rows.append(
                 (
-                    theirs.region,
+                    region,
                     WORDS[resolution],
                     *(
                         None if s is None else f"{format_number(s.mean)} ± {format_number(s.sd)}"
@@ -181,8 +184,8 @@ def _table(
                     number(d, 3),
                 )
             )
-        if set(models) & {"cnn", "vit"}:
-            rows.append((theirs.region, "paper", *_paper(theirs, models)))
+        if region in printed and set(models) & {"cnn", "vit"}:
+            rows.append((region, "paper", *_paper(printed[region], models)))
     seeds = len({f.seed for f in found if f.fraction == fraction})
     d_of = f"{pair[0]} against {pair[1]}" if both and pair is not None else "of two models"
     return Table(
