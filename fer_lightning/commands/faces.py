@@ -1,4 +1,4 @@
-"""``fer-lightning faces``: a sheet of the drawn faces, or the picture at the top of the README."""
+"""``fer-lightning faces``: a sheet of drawn faces or defects, or the README's picture."""
 
 import argparse
 from pathlib import Path
@@ -8,6 +8,8 @@ import numpy as np
 from matplotlib.backend_bases import FigureCanvasBase
 from matplotlib.figure import Figure
 
+from fer_lightning.data.defects import drawn_defects
+from fer_lightning.data.defects.dataset import CLASSES
 from fer_lightning.data.faces import drawn_faces
 from fer_lightning.data.image_set import ImageSet
 from fer_lightning.data.labels import FER_CLASSES
@@ -27,8 +29,9 @@ def sheet_figure(
     regions: bool = False,
     cue: Literal["none", "background"] = "none",
     difficulty: float = 0.5,
+    defects: bool = False,
 ) -> Figure:
-    """Draw faces and lay them out, one row a class.
+    """Draw faces and lay them out, one row per class.
 
     Args:
         size: height and width of a face in pixels.
@@ -37,9 +40,13 @@ def sheet_figure(
         regions: outline eyes, eyebrows, nose, mouth and face.
         cue: "background" plants the pattern that tells the label.
         difficulty: from 0, clear expressions, to 1.
+        defects: draw plates with defects instead of faces.
     """
     if not 1 <= per_class <= MOST:
-        raise UserError(f"expected 1 to {MOST} faces a class but got {per_class}; change it")
+        raise UserError(f"expected 1 to {MOST} faces per class but got {per_class}; change it")
+    if defects:
+        size_of_set = len(CLASSES) * per_class
+        return sheet(drawn_defects(size_of_set, size, seed, difficulty), per_class, seed, regions)
     faces = drawn_faces(
         len(FER_CLASSES) * per_class, seed, size, cue, difficulty=difficulty, with_masks=regions
     )
@@ -108,6 +115,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--difficulty", type=float, default=0.5, help="0 (clear) to 1 (faint)")
     parser.add_argument("--regions", action="store_true", help="outline the exact regions")
     parser.add_argument("--cue", action="store_true", help="plant the background cue")
+    parser.add_argument("--defects", action="store_true", help="drawn defects instead of faces")
     parser.add_argument("--hero", action="store_true", help="the README's picture instead")
     args = parser.parse_args(argv)
     picture_format(args.out)  # mistakes are told before anything is drawn
@@ -116,7 +124,13 @@ def main(argv: list[str]) -> int:
     else:
         cue: Literal["none", "background"] = "background" if args.cue else "none"
         figure = sheet_figure(
-            args.size, args.per_class, args.seed, args.regions, cue, args.difficulty
+            args.size,
+            args.per_class,
+            args.seed,
+            args.regions,
+            cue,
+            args.difficulty,
+            args.defects,
         )
         save(figure, args.out)
     print(f"saved {args.out}")
