@@ -1,4 +1,6 @@
 import copy
+import sys
+from types import ModuleType
 
 import pytest
 
@@ -99,3 +101,36 @@ def test_weights_and_splits_count_by_content(tmp_path):
     )
     assert same == of(changed("model", "net", "init_args", "weights", value=str(one)))
     assert different != same
+
+
+@pytest.mark.parametrize("name", ["KeptTokensCallback", "WeightingCallback", "AttentionCallback"])
+def test_callbacks_that_only_look_change_nothing(name):
+    config = {"trainer": {"callbacks": []}}
+    looking = {"trainer": {"callbacks": [{"class_path": f"fer_lightning.callbacks.{name}"}]}}
+    assert identity(decisive(config, "f")) == identity(decisive(looking, "f"))
+
+
+def test_a_callback_from_outside_says_that_it_only_looks(monkeypatch):
+    outside = ModuleType("somewhere")
+    outside.Harmless = type("Harmless", (), {"only_looks": True})
+    outside.Other = type("Other", (), {})
+    monkeypatch.setitem(sys.modules, "somewhere", outside)
+    plain = identity(decisive({"trainer": {"callbacks": []}}, "f"))
+    for name, same in (("Harmless", True), ("Other", False), ("Missing", False)):
+        config = {"trainer": {"callbacks": [{"class_path": f"somewhere.{name}"}]}}
+        assert (identity(decisive(config, "f")) == plain) == same
+
+
+def test_nothing_foreign_is_imported_to_ask(tmp_path, monkeypatch):
+    (tmp_path / "hostile_module.py").write_text("raise SystemExit('ran')")
+    monkeypatch.syspath_prepend(tmp_path)
+    config = {"trainer": {"callbacks": [{"class_path": "hostile_module.Callback"}]}}
+    assert decisive(config, "f")["trainer"]["callbacks"]
+
+
+def test_masks_and_landmarks_decide_only_with_a_regulariser():
+    data = {"masks": "m", "regions": "r", "landmarks": "l", "split": "ratio"}
+    plain = decisive({"data": data, "model": {"lr": 1}}, "f")["data"]
+    assert plain == {"split": "ratio"}
+    drawn_to = decisive({"data": data, "model": {"regulariser": {"weight": 1}}}, "f")["data"]
+    assert set(drawn_to) == set(data)
