@@ -26,9 +26,10 @@ from rich.console import Console
 
 from fer_lightning import keys
 from fer_lightning.data.datamodule import FERDataModule
-from fer_lightning.errors import UserError, nearest
+from fer_lightning.errors import UserError
 from fer_lightning.keys import Stage, key
-from fer_lightning.models import MODELS
+from fer_lightning.models import MODELS, find_model
+from fer_lightning.models.registry import import_path
 from fer_lightning.models.weights import tell
 from fer_lightning.report.write import write_page
 from fer_lightning.runs.folder import RunFolder, atomic, new_run_folder, unfinished_run
@@ -225,11 +226,9 @@ def with_class_paths(argv: list[str]) -> list[str]:
 
 
 def _class_path(name: str) -> str:
-    if "." in name or name in (model.__name__ for model in MODELS.values()):
+    if "." in name or name in (entry.model.__name__ for entry in MODELS.values()):
         return name
-    if name not in MODELS:
-        raise UserError(f"expected the name of a model but got '{name}'; {nearest(name, MODELS)}")
-    return f"{MODELS[name].__module__}.{MODELS[name].__name__}"
+    return import_path(find_model(name))
 
 
 def check_configs(argv: list[str]) -> None:
