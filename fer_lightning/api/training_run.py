@@ -45,7 +45,7 @@ from fer_lightning.training.module import Classifier
 
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 INTERRUPTED, TERMINATED = 130, 143  # exit codes after Ctrl-C and SIGTERM
-TRAINER_DEFAULTS = {
+TRAINER_DEFAULTS: dict[str, Any] = {
     "max_epochs": 30,
     "num_sanity_val_steps": 0,
     "use_distributed_sampler": False,  # the data module's own samplers know the ranks
