@@ -12,7 +12,7 @@ import torch
 from fer_lightning.errors import UserError, nearest
 from fer_lightning.models.base import VisionModel
 
-ENTRY_POINTS = "fer_lightning.models"  # each names a class registered by `register_model`
+ENTRY_POINTS = "fer_lightning.models"  # each names a class
 MOST_PARAMETERS = 2_000_000_000  # that a checkpoint may ask for
 OURS = "fer_lightning."  # how the names of this package's modules begin
 Model = TypeVar("Model", bound=type[VisionModel])
@@ -85,7 +85,9 @@ def list_models() -> list[str]:
     """
     for entry in entry_points(group=ENTRY_POINTS):
         if entry.name not in MODELS:
-            entry.load()
+            model = entry.load()
+            if entry.name not in MODELS:  # importing it did not register it
+                register_model(entry.name)(model)
     return list(MODELS)
 
 

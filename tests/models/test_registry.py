@@ -76,14 +76,17 @@ def test_entry_points_are_loaded_when_names_are_asked_for(registry, tmp_path, mo
     info = tmp_path / "plugin-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Name: plugin\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[fer_lightning.models]\nplugged = plugin_nets:Net\n")
+    (info / "entry_points.txt").write_text(
+        "[fer_lightning.models]\nplugged = plugin_nets:Net\nplain = plugin_nets:Plain\n"
+    )
     (tmp_path / "plugin_nets.py").write_text(
         "from fer_lightning.models import CNN, register_model\n"
-        "@register_model('plugged')\nclass Net(CNN): pass\n"
+        "@register_model('plugged')\nclass Net(CNN): pass\nclass Plain(CNN): pass\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
-    assert "plugged" in list_models()
-    assert name_of(create_model("plugged")) == "plugged"
+    assert {"plugged", "plain"} <= set(list_models())
+    for name in ("plugged", "plain"):
+        assert name_of(create_model(name)) == name
 
 
 def test_unregistered_model_is_named_by_its_class(registry):
