@@ -6,6 +6,7 @@ Nothing heavy is imported before the command is known, so that help answers at o
 import sys
 from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 
 from fer_lightning import __version__
 from fer_lightning.errors import UserError, nearest
@@ -63,6 +64,8 @@ def main(argv: list[str] | None = None) -> int:
     if argv[0] in ("-V", "--version"):
         print(__version__)
         return 0
+    if "" not in sys.path and str(Path.cwd()) not in sys.path:
+        sys.path.append(str(Path.cwd()))  # a user's own models and callbacks lie there
     try:
         return _command(argv[0])(argv)
     except UserError as error:

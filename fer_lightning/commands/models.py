@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fer_lightning.errors import UserError
-from fer_lightning.models import ENTRIES, build
+from fer_lightning.models import MODELS, create_model, list_models
 from fer_lightning.models.cost import count_flops, count_parameters
 
 
@@ -32,13 +32,14 @@ def model_list(
 ) -> Group:
     """Return the models of each source below its name; those that cannot take such images say so.
 
-    >>> len(model_list().renderables) == 2 * len({entry.source for entry in ENTRIES.values()})
+    >>> len(model_list().renderables) == 2 * len({entry.source for entry in MODELS.values()})
     True
     """
     given = {"num_classes": num_classes, "in_chans": in_chans, "image_size": image_size}
     sizes = {name: value for name, value in given.items() if value is not None}
     tables: dict[str, Table] = {}
-    for name, entry in ENTRIES.items():
+    for name in list_models():
+        entry = MODELS[name]
         table = tables.setdefault(entry.source, _empty(header=not tables))
         try:
             table.add_row(name, *_facts(name, sizes), entry.config)
@@ -61,7 +62,7 @@ def _empty(header: bool) -> Table:
 def _facts(name: str, sizes: dict[str, int]) -> list[str]:
     """Return images, classes, parameters and MFLOPs of a model; nothing is drawn or computed."""
     with torch.device("meta"):
-        model = build(name, **sizes)
+        model = create_model(name, **sizes)
         cost = [f"{count_parameters(model):,}", f"{count_flops(model) / 1e6:,.1f}"]
     size, chans = model.init_args["image_size"], model.init_args["in_chans"]
     return [f"{size}x{size}x{chans}", str(model.init_args["num_classes"]), *cost]

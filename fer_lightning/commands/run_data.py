@@ -6,12 +6,12 @@ from typing import Any
 import yaml
 
 from fer_lightning.data.augment import Augmentation
-from fer_lightning.data.datamodule import Drawn, FERDataModule, Files
+from fer_lightning.data.datamodule import Defects, Drawn, FERDataModule, Files
 from fer_lightning.errors import UserError
 from fer_lightning.runs.folder import RunFolder
 
 MAX_BYTES = 1 << 20  # of a config.yaml; ours take 3 KB
-NESTED = {"augmentation": Augmentation, "files": Files, "drawn": Drawn}
+NESTED = {"augmentation": Augmentation, "files": Files, "drawn": Drawn, "defects": Defects}
 
 
 def run_of(checkpoint: Path) -> RunFolder | None:

@@ -29,7 +29,8 @@ from fer_lightning.execution.study.progress import LiveTable
 from fer_lightning.execution.study.results import export_slim, find_done, write_study, write_sweep
 from fer_lightning.execution.training import Outcome, Stopped, only_one
 from fer_lightning.hypotheses import read_asked
-from fer_lightning.models import MODELS, build
+from fer_lightning.models import MODELS, create_model
+from fer_lightning.models.registry import import_path
 from fer_lightning.report.write import write_report
 from fer_lightning.runs.collection import collect, save_table
 from fer_lightning.runs.find import STUDY, runs_below
@@ -98,16 +99,15 @@ def seconds_per_image(config: Mapping[str, Any], data: FERDataModule) -> float:
         data: its data.
 
     Raises:
-        UserError: the model is none of ours, so that nothing is known of how to make it.
+        UserError: no such model is registered or imported.
     """
     net = config["model"]["net"]
-    name = short_path(net["class_path"]).rsplit(".", 1)[-1]
-    names = {model.__name__: known for known, model in MODELS.items()}
-    if name not in names:
-        raise UserError(f"expected a registered model but got {net['class_path']}")
+    path = short_path(net["class_path"])
+    names = {short_path(import_path(entry.model)): name for name, entry in MODELS.items()}
     linked = {option: getattr(data, option) for option in LINKED}
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    model = build(names[name], **{**net.get("init_args", {}), **linked}).to(device).train()
+    name = names.get(path, path)
+    model = create_model(name, **{**net.get("init_args", {}), **linked}).to(device).train()
     options = config["model"]
     optimizer = make_optimizer(model, options["optimizer"], options["lr"], options["weight_decay"])
     size = min(config["data"]["batch_size"], len(data.split.train))

@@ -39,6 +39,7 @@ from fer_lightning.data.splits import (
     read_manifest,
     to_manifest,
 )
+from fer_lightning.data.view import View
 from fer_lightning.errors import UserError, nearest
 
 # --- How files are read and which faces are drawn: the options under ``--data``
@@ -166,7 +167,9 @@ class FERDataModule(L.LightningDataModule):
         regions: str | None = None,
         cache_dir: str | None = None,
     ) -> None:
+        options = {k: v for k, v in locals().items() if k not in ("self", "__class__")}
         super().__init__()
+        self.options = options  # all of them, for a run's config.yaml
         check_amount(fraction, train_size)
         for name, value in (("batch_size", batch_size), ("eval_batch_size", eval_batch_size)):
             if value < 1:
@@ -184,11 +187,24 @@ class FERDataModule(L.LightningDataModule):
         self.num_workers, self.augmentation, self.cache_dir = num_workers, augmentation, cache_dir
         self.predict_part, self.landmarks_path = predict_part, landmarks
         self.parts: dict[str, Part] = {}
+        self._given: ImageSet | None = None
+
+    @classmethod
+    def of(cls, image_set: ImageSet, **options: Any) -> "FERDataModule":
+        """Serve a data set that is in memory.
+
+        Args:
+            image_set: the pictures.
+            options: of the class, but for those that name files and drawings.
+        """
+        data = cls(**options)
+        data._given = image_set
+        return data
 
     @cached_property
     def image_set(self) -> ImageSet:
         """The whole data set, read or drawn at first use."""
-        found = self._read_or_draw()
+        found = self._read_or_draw() if self._given is None else self._given
         if self.masks_dir is not None and self.regions_path is not None:
             return with_label_maps(found, self.masks_dir, self.regions_path)
         if self.landmarks_path is not None and found.regions is None:
@@ -232,6 +248,31 @@ class FERDataModule(L.LightningDataModule):
             self.fraction,
             self.train_size,
         )
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether the pictures came from `of`, so that no option says where they are."""
+        return self._given is not None
+
+    @property
+    def train(self) -> View:
+        """The training images that are used, to be sliced."""
+        return View(self.image_set, self.split.train, self.landmarks)
+
+    @property
+    def val(self) -> View:
+        """The validation images."""
+        return View(self.image_set, self.split.val, self.landmarks)
+
+    @property
+    def test(self) -> View:
+        """The test images."""
+        return View(self.image_set, self.split.test, self.landmarks)
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """The arguments that make a model fit: ``create_model("vit", **data.sizes)``."""
+        return {name: getattr(self, name) for name in ("num_classes", "in_chans", "image_size")}
 
     @property
     def num_classes(self) -> int:

@@ -16,10 +16,12 @@ from fer_lightning.models.layers.pooling import (
     TokenCriterion,
 )
 from fer_lightning.models.layers.stems import ConvStem, FeatureEmbed, check_stem, check_widths
+from fer_lightning.models.registry import register_model
 
 KERNELS, STRIDES = (3, 3, 3), (2, 2, 1)  # 48x48 pixels to 24x24 to 12x12 places
 
 
+@register_model("apvit", source="APViT, at 48x48", config="apvit.yaml")
 class APViT(PatchTransformer):
     """The idea of APViT (Xue et al., 2022) at 48x48 pixels, for training on a CPU.
 
@@ -169,6 +171,7 @@ class IR50Stem(nn.Module):
 # --- APViT as its authors built it, for aligned faces of 112x112 pixels
 
 
+@register_model("apvit_112", source="APViT", config="apvit_112.yaml")
 class APViT112(PatchTransformer):
     """IR-50 up to 14x14 places, then eight layers of which the last four drop tokens.
 

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from fer_lightning.errors import UserError
 from fer_lightning.models.base import VisionModel
 from fer_lightning.models.layers.checks import check_rates, check_sizes
+from fer_lightning.models.registry import register_model
 
 KERNELS = (3, 3, 5, 3)  # of the four convolutions, "same" padding
 WIDTHS = {"stage": (32, 32, 64, 64), "layer": (32, 64, 128, 128)}
@@ -16,6 +17,7 @@ FEATURE_WIDTH = {"stage": 128, "layer": 256}
 POOLED_AFTER = {"stage": (1, 3), "layer": (0, 1, 2, 3)}  # indices of convolutions
 
 
+@register_model("cnn", source="The Inductive Bias Gap", config="cnn.yaml")
 class CNN(VisionModel):
     """Four convolutions, a fully connected feature layer and a classifier.
 

@@ -7,10 +7,12 @@ from fer_lightning.models.layers.checks import check_sizes
 from fer_lightning.models.layers.patch_transformer import PatchTransformer, check_transformer
 from fer_lightning.models.layers.pooling import AttentivePooling
 from fer_lightning.models.layers.stems import ConvStem, FeatureEmbed, check_stem, check_widths
+from fer_lightning.models.registry import register_model
 
 KERNELS, STRIDES = (3, 3, 5, 3), (2, 1, 3, 1)  # 48x48 pixels to 24x24 to 8x8 places
 
 
+@register_model("hybrid_vit", source="The Inductive Bias Gap (outlook)", config="hybrid_vit.yaml")
 class HybridViT(PatchTransformer):
     """A convolution stem, then the layers of `ViT` on the same 8x8 grid.
 

@@ -1,21 +1,21 @@
 """Models by name, and how a checkpoint names the model that it holds."""
 
 import inspect
+import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from importlib.metadata import entry_points
+from typing import Any, TypeVar
 
 import torch
 
 from fer_lightning.errors import UserError, nearest
-from fer_lightning.models.apvit import APViT, APViT112
 from fer_lightning.models.base import VisionModel
-from fer_lightning.models.cnn import CNN
-from fer_lightning.models.hybrid_vit import HybridViT
-from fer_lightning.models.simple_cnn import SimpleCNN
-from fer_lightning.models.small_resnet import SmallResNet
-from fer_lightning.models.swin import Swin
-from fer_lightning.models.timm_backbone import Timm
-from fer_lightning.models.vit import ViT, ViTTiny
+
+ENTRY_POINTS = "fer_lightning.models"  # each names a class
+MOST_PARAMETERS = 2_000_000_000  # that a checkpoint may ask for
+OURS = "fer_lightning."  # how the names of this package's modules begin
+Model = TypeVar("Model", bound=type[VisionModel])
 
 
 @dataclass(frozen=True)
@@ -25,79 +25,183 @@ class Entry:
     Args:
         model: its class.
         source: where it is described.
-        config: the config file that trains it, inside configs/.
+        config: the config file that trains it, inside configs/; empty where there is none.
     """
 
     model: type[VisionModel]
     source: str
-    config: str
+    config: str = ""
 
 
-ENTRIES: dict[str, Entry] = {
-    "cnn": Entry(CNN, "The Inductive Bias Gap", "cnn.yaml"),
-    "vit": Entry(ViT, "The Inductive Bias Gap", "vit.yaml"),
-    "swin": Entry(Swin, "The Inductive Bias Gap", "swin.yaml"),
-    "hybrid_vit": Entry(HybridViT, "The Inductive Bias Gap (outlook)", "hybrid_vit.yaml"),
-    "vit_tiny": Entry(ViTTiny, "Patches vs Pixels", "cifar/vit_tiny.yaml"),
-    "simple_cnn": Entry(SimpleCNN, "Patches vs Pixels", "cifar/simple_cnn.yaml"),
-    "small_resnet": Entry(SmallResNet, "Patches vs Pixels", "cifar/small_resnet.yaml"),
-    "apvit": Entry(APViT, "APViT, at 48x48", "apvit.yaml"),
-    "apvit_112": Entry(APViT112, "APViT", "apvit_112.yaml"),
-    "timm": Entry(Timm, "any timm backbone; here resnet18", "timm.yaml"),
-}
-MOST_PARAMETERS = 2_000_000_000  # that a checkpoint may ask for
-MODELS: dict[str, type[VisionModel]] = {name: entry.model for name, entry in ENTRIES.items()}
+MODELS: dict[str, Entry] = {}
 
 
-def build(name: str, /, **kwargs: Any) -> VisionModel:
+def register_model(
+    name: str, /, source: str | None = None, config: str = ""
+) -> Callable[[Model], Model]:
+    """Register a `VisionModel` under a name; command line, checkpoints and tests then know it.
+
+    Args:
+        name: letters, digits and _, not taken yet.
+        source: where the model is described; the package that it is in where nothing is given.
+        config: the config file that trains it, inside configs/.
+
+    Raises:
+        UserError: the name is taken by another class, or the class is no `VisionModel`.
+
+    >>> from fer_lightning.models import CNN
+    >>> @register_model("wide_cnn", source="an example")
+    ... class WideCNN(CNN):
+    ...     def __init__(self, num_classes=7, in_chans=1, image_size=48):
+    ...         super().__init__(num_classes, in_chans, image_size, widths=(64, 64, 128, 128))
+    >>> name_of(create_model("wide_cnn"))
+    'wide_cnn'
+    >>> _ = MODELS.pop("wide_cnn")
+    """
+    if not name.isidentifier():
+        raise UserError(
+            f"expected a model's name of letters, digits and _ but got {name!r:.40}; rename it"
+        )
+
+    def register(model: Model) -> Model:
+        if not (isinstance(model, type) and issubclass(model, VisionModel)):
+            raise UserError(
+                f"expected a subclass of VisionModel as model '{name}' but got {model!r:.80}; "
+                "derive it from fer_lightning.models.VisionModel"
+            )
+        if name in MODELS and import_path(MODELS[name].model) != import_path(model):
+            raise UserError(f"expected a new name of a model but '{name}' is taken; rename it")
+        MODELS[name] = Entry(model, source or model.__module__.split(".")[0], config)
+        return model
+
+    return register
+
+
+def list_models() -> list[str]:
+    """Return the names of all registered models, those of other packages included.
+
+    >>> "vit" in list_models()
+    True
+    """
+    for entry in entry_points(group=ENTRY_POINTS):
+        if entry.name not in MODELS:
+            model = entry.load()
+            if entry.name not in MODELS:  # importing it did not register it
+                register_model(entry.name)(model)
+    return list(MODELS)
+
+
+def find_model(name: str) -> type[VisionModel]:
+    """Return a model's class by its registered name.
+
+    A class that nobody registered is found by its import path (``my_package.MyNet``) or its name
+    in snake case (``my_net``), if its module has been imported: nothing is imported here.
+
+    Raises:
+        UserError: there is none.
+    """
+    known = [name] if name in MODELS else list_models()
+    if name in known:
+        return MODELS[name].model
+    found = [kind for kind in _unregistered() if name in (import_path(kind), snake_case(kind))]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise UserError(
+            f"expected the name of a model but got '{name}', which {len(found)} classes have; "
+            f"use one of {', '.join(map(import_path, found))}"
+        )
+    hint = nearest(name, known)
+    if "." in name:
+        hint = "register it first: import its module, or decorate its class with register_model"
+    raise UserError(f"expected the name of a model but got '{name}'; {hint}")
+
+
+def _unregistered() -> Iterator[type[VisionModel]]:
+    """Yield each class outside this package that could be a model and has no name."""
+    named = {entry.model for entry in MODELS.values()}
+    newest = {import_path(kind): kind for kind in _subclasses(VisionModel)}  # a cell run twice
+    for kind in newest.values():
+        if kind not in named and not inspect.isabstract(kind):
+            yield kind
+
+
+def _subclasses(kind: Any) -> Iterator[type[VisionModel]]:
+    for below in kind.__subclasses__():
+        if not below.__module__.startswith(OURS):
+            yield below
+        yield from _subclasses(below)
+
+
+def import_path(model: type[VisionModel]) -> str:
+    """Return where a class is defined: ``fer_lightning.models.cnn.CNN``."""
+    return f"{model.__module__}.{model.__qualname__}"
+
+
+def snake_case(model: type[VisionModel]) -> str:
+    """Return the name of a class as an option's value.
+
+    >>> snake_case(type("SmallCNN2", (), {}))
+    'small_cnn2'
+    """
+    split = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", model.__name__)
+    return split.lower()
+
+
+def create_model(name: str, /, **kwargs: Any) -> VisionModel:
     """Make a model by its name.
 
     Raises:
         UserError: no such model, or the model has no such argument.
 
-    >>> build("vit", depth=2).init_args["depth"]
+    >>> create_model("vit", depth=2).init_args["depth"]
     2
     """
-    if name not in MODELS:
-        raise UserError(f"expected the name of a model but got '{name}'; {nearest(name, MODELS)}")
-    known = [p for p in inspect.signature(MODELS[name].__init__).parameters if p != "self"]
+    model = find_model(name)
+    known = [p for p in inspect.signature(model.__init__).parameters if p != "self"]
     for argument in kwargs:
         if argument not in known:
             raise UserError(
                 f"expected an argument of model '{name}' ({', '.join(known)}) but got "
                 f"'{argument}'; {nearest(argument, known)}"
             )
-    return MODELS[name](**kwargs)
+    return model(**kwargs)
+
+
+build = create_model  # its name of before
 
 
 def name_of(model: VisionModel) -> str:
-    """Return the name under which the model's class is registered.
+    """Return the name under which a model's class is registered, else the class's in snake case.
 
-    >>> name_of(CNN())
+    >>> name_of(create_model("cnn"))
     'cnn'
     """
-    for name, kind in MODELS.items():
-        if type(model) is kind:
-            return name
-    raise UserError(
-        f"expected a registered model ({', '.join(MODELS)}) but got {type(model).__name__}; "
-        "add it to ENTRIES in fer_lightning/models/registry.py"
-    )
+    name = _registered(model) or snake_case(type(model))
+    return import_path(type(model)) if name in MODELS and not _registered(model) else name
+
+
+def _registered(model: VisionModel) -> str | None:
+    return next((name for name, entry in MODELS.items() if entry.model is type(model)), None)
 
 
 def describe(model: VisionModel) -> dict[str, Any]:
     """Return a model's name and arguments as plain values, enough for `rebuild`.
 
-    >>> describe(CNN(dropout=0.1))["init_args"]["dropout"]
+    A model that nobody registered is named by its import path.
+
+    >>> describe(create_model("cnn", dropout=0.1))["init_args"]["dropout"]
     0.1
     """
-    return {"name": name_of(model), "init_args": _plain(model.rebuild_args())}
+    name = _registered(model) or import_path(type(model))
+    return {"name": name, "init_args": _plain(model.rebuild_args())}
 
 
 def rebuild(description: dict[str, Any]) -> VisionModel:
     """Make a new, untrained model from a description, which may come from an untrusted file.
 
-    Only registered names and plain values are accepted: nothing is imported and nothing is read.
+    Only names of models that are registered or imported and plain values are accepted: nothing is
+    imported and nothing is read.
 
     Raises:
         UserError: the description is not one that `describe` writes.
@@ -113,7 +217,7 @@ def rebuild(description: dict[str, Any]) -> VisionModel:
                 "expected a model's description with 'name' and 'init_args' but got "
                 f"{description!r:.80}; the checkpoint was not written by this program"
             )
-    for argument in getattr(MODELS.get(name), "fetching", ()):
+    for argument in find_model(name).fetching:
         if args.get(argument):
             raise UserError(
                 f"expected a description that fetches nothing but got {argument}="
@@ -121,7 +225,7 @@ def rebuild(description: dict[str, Any]) -> VisionModel:
             )
     try:
         with torch.device("meta"):  # takes no memory
-            size = sum(p.numel() for p in build(name, **args).parameters())
+            size = sum(p.numel() for p in create_model(name, **args).parameters())
     except (TypeError, RuntimeError, OverflowError) as error:
         raise UserError(
             f"expected arguments of model '{name}' but got {args!r:.80}, which cannot be built "
@@ -132,7 +236,7 @@ def rebuild(description: dict[str, Any]) -> VisionModel:
             f"expected a model of at most {MOST_PARAMETERS:,} parameters but the description asks "
             f"for {size:,}; the checkpoint is damaged"
         )
-    return build(name, **args)
+    return create_model(name, **args)
 
 
 def _plain(value: Any, levels: int = 3) -> Any:

@@ -7,11 +7,13 @@ from torch import Tensor, nn
 
 from fer_lightning.models.base import VisionModel
 from fer_lightning.models.layers.checks import check_sizes
+from fer_lightning.models.registry import register_model
 
 WIDTHS = (32, 32, 64, 64, 128)  # of the five 3x3 convolutions
 POOLED_AFTER = (2, 4)  # these convolutions, counted from 1
 
 
+@register_model("simple_cnn", source="Patches vs Pixels", config="cifar/simple_cnn.yaml")
 class SimpleCNN(VisionModel):
     """Five 3x3 convolutions, two poolings, global average, linear head.
 

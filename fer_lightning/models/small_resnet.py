@@ -6,11 +6,13 @@ from torch.nn import functional as F
 
 from fer_lightning.models.base import VisionModel
 from fer_lightning.models.layers.checks import check_sizes
+from fer_lightning.models.registry import register_model
 
 WIDTHS = (16, 32, 64)  # of the three stages
 BLOCKS = 2  # in each stage
 
 
+@register_model("small_resnet", source="Patches vs Pixels", config="cifar/small_resnet.yaml")
 class SmallResNet(VisionModel):
     """CIFAR's ResNet-14: a 3x3 stem, three stages of two basic blocks, global average, linear head.
 

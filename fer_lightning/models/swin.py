@@ -7,8 +7,10 @@ from torch import Tensor, nn
 from fer_lightning.errors import UserError
 from fer_lightning.models.base import NoAttentionError, VisionModel
 from fer_lightning.models.layers.checks import check_rates, check_sizes
+from fer_lightning.models.registry import register_model
 
 
+@register_model("swin", source="The Inductive Bias Gap", config="swin.yaml")
 class Swin(VisionModel):
     """A Swin Transformer whose grids are 24x24, 12x12 and 6x6 for 48x48 pixels.
 

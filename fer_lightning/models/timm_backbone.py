@@ -19,6 +19,7 @@ from fer_lightning.models.layers.pooling import (
     left_mask,
 )
 from fer_lightning.models.layers.timm_layout import find_layout
+from fer_lightning.models.registry import register_model
 from fer_lightning.models.weights import compare, read_weights
 
 # --- Backbones of timm by name, without their classifier, with or without published weights
@@ -289,6 +290,7 @@ def explicit_attention(backbone: nn.Module, tokens: int) -> Iterator[list[Tensor
             module.fused_attn = before
 
 
+@register_model("timm", source="any timm backbone; here resnet18", config="timm.yaml")
 class Timm(VisionModel):
     """A timm backbone and a linear head of its own.
 

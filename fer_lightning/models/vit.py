@@ -14,8 +14,10 @@ from fer_lightning.models.layers.pooling import (
     TokenCriterion,
 )
 from fer_lightning.models.layers.transformer import PatchEmbed
+from fer_lightning.models.registry import register_model
 
 
+@register_model("vit", source="The Inductive Bias Gap", config="vit.yaml")
 class ViT(PatchTransformer):
     """Patches, learned positions, pre-norm layers and a linear head.
 
@@ -94,6 +96,7 @@ class ViT(PatchTransformer):
 # --- The vision transformer of "Patches vs Pixels"
 
 
+@register_model("vit_tiny", source="Patches vs Pixels", config="cifar/vit_tiny.yaml")
 class ViTTiny(ViT):
     """The same network as `ViT`, with the source's sizes: 8x8 patches of 32x32 pixels, six layers.
 

@@ -3,15 +3,15 @@
 import pytest
 
 from fer_lightning.commands.models import main
-from fer_lightning.models import ENTRIES
+from fer_lightning.models import MODELS
 
 
 def test_lists_every_model(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     assert main([]) == 0
     out = capsys.readouterr().out
-    assert all(entry.config in out for entry in ENTRIES.values())  # none is cut
-    assert all(entry.source in out for entry in ENTRIES.values())
+    assert all(entry.config in out for entry in MODELS.values())  # none is cut
+    assert all(entry.source in out for entry in MODELS.values())
     for word in ("cnn", "1,278,631", "vit", "807,431", "swin", "719,077", "timm", "vit.yaml"):
         assert word in out
     assert "65,209,543" in out  # apvit_112, at its own 112x112x3

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 
 import pytest
 import torch
+from outside_net import OutsideNet
 from torch import nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
@@ -17,6 +18,7 @@ from fer_lightning.models import (
     describe,
     load_weights,
     rebuild,
+    register_model,
 )
 from fer_lightning.models.cost import count_flops
 
@@ -55,6 +57,8 @@ CASES = {
         True,
     ),
     "apvit_112": ("apvit_112", SMALL_112, (8, 8), True),
+    "outside": ("outside", {}, (24, 24), False),
+    "outside-wide": ("outside", {"width": 12, "image_size": 32}, (16, 16), False),
     "timm": ("timm", {}, (2, 2), False),
     "convnext_atto": ("timm", {"name": "convnext_atto", "image_size": 64}, (2, 2), False),
     "mobilenet": ("timm", {"name": "mobilenetv3_small_100", "image_size": 160}, (5, 5), False),
@@ -82,6 +86,14 @@ CASES = {
         True,
     ),
 }
+
+
+@pytest.fixture(scope="module", autouse=True)
+def from_outside():
+    """A model that this package does not know promises the same."""
+    register_model("outside", source="a test")(OutsideNet)
+    yield
+    MODELS.pop("outside")
 
 
 @pytest.fixture(params=CASES, scope="module")

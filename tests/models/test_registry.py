@@ -1,19 +1,33 @@
 """Models by name, and descriptions that nobody can trust."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
 import torch
+from outside_net import OutsideNet
 
 from fer_lightning.errors import UserError
-from fer_lightning.models import CNN, ENTRIES, MODELS, Timm, ViT, build, describe, name_of, rebuild
+from fer_lightning.models import (
+    CNN,
+    MODELS,
+    Timm,
+    ViT,
+    build,
+    create_model,
+    describe,
+    list_models,
+    name_of,
+    rebuild,
+    register_model,
+)
 
 
 def test_names():
     assert set(MODELS) >= {"cnn", "vit", "swin", "timm"}
     assert all(name_of(build(name)) == name for name in MODELS)
-    assert all(Path(entry.config).stem == name for name, entry in ENTRIES.items())
+    assert all(Path(entry.config).stem == name for name, entry in MODELS.items())
 
 
 def test_unknown_name():
@@ -26,12 +40,75 @@ def test_unknown_argument():
         build("cnn", dropuot=0.1)
 
 
-def test_unregistered_model():
-    class Other(CNN):
+@pytest.fixture
+def registry(monkeypatch):
+    """A copy of the registry that a test may change."""
+    monkeypatch.setattr("fer_lightning.models.registry.MODELS", copy := dict(MODELS))
+    return copy
+
+
+def test_registered_from_outside(registry):
+    assert register_model("outside", source="a test")(OutsideNet) is OutsideNet
+    assert "outside" in list_models()
+    model = create_model("outside", num_classes=3, width=5)
+    assert name_of(model) == describe(model)["name"] == "outside"
+    assert rebuild(describe(model)).init_args == model.init_args
+    register_model("outside", source="again")(OutsideNet)  # as a notebook's cell does
+    assert registry["outside"].source == "again"
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "message"),
+    [
+        ("vit", OutsideNet, "new name of a model but 'vit' is taken"),
+        ("my net", OutsideNet, "letters, digits and _ but got 'my net'"),
+        ("net", torch.nn.Linear, "subclass of VisionModel as model 'net'"),
+    ],
+)
+def test_bad_registration(registry, name, kind, message):
+    with pytest.raises(UserError, match=message):
+        register_model(name)(kind)
+    assert registry == MODELS
+
+
+def test_entry_points_are_loaded_when_names_are_asked_for(registry, tmp_path, monkeypatch):
+    """A package that is installed, but that nobody has imported."""
+    info = tmp_path / "plugin-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Name: plugin\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(
+        "[fer_lightning.models]\nplugged = plugin_nets:Net\nplain = plugin_nets:Plain\n"
+    )
+    (tmp_path / "plugin_nets.py").write_text(
+        "from fer_lightning.models import CNN, register_model\n"
+        "@register_model('plugged')\nclass Net(CNN): pass\nclass Plain(CNN): pass\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    assert {"plugged", "plain"} <= set(list_models())
+    for name in ("plugged", "plain"):
+        assert name_of(create_model(name)) == name
+
+
+def test_unregistered_model_is_named_by_its_class(registry):
+    model = OutsideNet(width=5)
+    assert name_of(model) == "outside_net"
+    assert describe(model)["name"] == "outside_net.OutsideNet"
+    for name in ("outside_net", "outside_net.OutsideNet"):
+        assert type(create_model(name)) is OutsideNet
+    assert rebuild(describe(model)).init_args["width"] == 5
+
+
+def test_unregistered_model_does_not_pass_for_another():
+    class Cnn(CNN):
         pass
 
-    with pytest.raises(UserError, match=r"registered model .* but got Other"):
-        name_of(Other())
+    assert name_of(Cnn()).endswith("<locals>.Cnn")
+
+
+def test_description_of_a_class_that_is_not_imported_imports_nothing():
+    with pytest.raises(UserError, match=r"got 'antigravity.Net'; register it first"):
+        rebuild({"name": "antigravity.Net", "init_args": {}})
+    assert "antigravity" not in sys.modules
 
 
 def test_description_is_plain():

@@ -1,0 +1,1 @@
+"""What `import fer_lightning as fl` offers; each name is imported when it is first used."""

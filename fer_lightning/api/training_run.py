@@ -1,0 +1,413 @@
+"""A training with its run folder: the loggers, callbacks and files around a `Classifier`.
+
+The command line and `fer_lightning.train` both call this.
+"""
+
+import errno
+import json
+import secrets
+import shlex
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Self
+
+import lightning as L
+import yaml
+from lightning.pytorch.callbacks import ModelCheckpoint
+from lightning.pytorch.utilities import rank_zero_only, rank_zero_warn
+from lightning.pytorch.utilities.exceptions import MisconfigurationException
+from rich.console import Console
+
+from fer_lightning import keys
+from fer_lightning.data.datamodule import FERDataModule
+from fer_lightning.errors import UserError
+from fer_lightning.keys import Stage, key
+from fer_lightning.models.weights import tell
+from fer_lightning.report.write import write_page
+from fer_lightning.runs.folder import RunFolder, atomic, new_run_folder, unfinished_run
+from fer_lightning.tracking.metrics_csv import MetricsCSV
+from fer_lightning.tracking.summary import summary_table
+from fer_lightning.tracking.tensorboard import MISSING, TensorBoardTracker, is_installed
+from fer_lightning.tracking.tracker import is_rank_zero
+from fer_lightning.tracking.wandb import Wandb, WandbTracker, in_sweep
+from fer_lightning.tracking.wandb_artifact import Fetched, fetch_weights
+from fer_lightning.training.callbacks.alarm import LossAlarm
+from fer_lightning.training.callbacks.epoch_seed import EpochSeed
+from fer_lightning.training.callbacks.progress import Progress
+from fer_lightning.training.callbacks.recorder import Recorder
+from fer_lightning.training.checkpoint import check_description, read_checkpoint
+from fer_lightning.training.module import Classifier
+
+DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+INTERRUPTED, TERMINATED = 130, 143  # exit codes after Ctrl-C and SIGTERM
+TRAINER_DEFAULTS: dict[str, Any] = {
+    "max_epochs": 30,
+    "num_sanity_val_steps": 0,
+    "use_distributed_sampler": False,  # the data module's own samplers know the ranks
+    "enable_model_summary": False,
+}
+HARMLESS = (  # warnings about what is so on purpose
+    ".*does not have many workers.*",  # the data is in memory
+    ".*smaller than the logging interval.*",  # logged at the end of epochs only
+    ".*recommended to use .*sync_dist=True.*",  # predictions are gathered: equal on all ranks
+    ".*The dirpath has changed from.*",  # a checkpoint of another run is measured
+    ".*custom batch sampler `EvalBatches`.*",  # it returns each image once
+    ".*predict returned None.*",  # predictions are gathered by image
+    ".*LeafSpec.*",  # Lightning's own use of torch
+    ".*Checkpoint directory .* exists and is not empty.*",  # created with the run folder
+    r".*module\(s\) in eval mode at the start of training.*",  # what is frozen
+)
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """What a run does beside training.
+
+    Args:
+        config: the whole configuration as YAML: the run's config.yaml.
+        runs_dir: folder of run folders.
+        name: of the run folder; a number is added where it is taken.
+        seed: of training.
+        resume: a run folder, ``same`` for the newest run of this configuration, or None for a new
+            run.
+        wandb: where and how W&B tracks the run.
+        tensorboard: write event files for TensorBoard.
+        test_after_fit: test the best checkpoint after training.
+        report: write report.html after training and test.
+        command: how the run was started.
+        how_to_resume: the words for it, at the end of a sentence.
+        quiet: print neither messages nor the summary.
+    """
+
+    config: str
+    runs_dir: Path
+    name: str
+    seed: int
+    resume: str | None = None
+    wandb: Wandb = field(default_factory=Wandb)
+    tensorboard: bool = True
+    test_after_fit: bool = True
+    report: bool = True
+    command: str = field(default_factory=lambda: shlex.join(["fer-lightning", *sys.argv[1:]]))
+    how_to_resume: str = "with the same command and --resume"
+    quiet: bool = False
+
+    def open_folder(self) -> RunFolder:
+        """Find the run folder to resume, or make a new one (on rank zero)."""
+        if self.resume is not None:
+            return earlier_run(self.runs_dir, self.resume, self.config)
+        if is_rank_zero():
+            return new_run_folder(self.runs_dir, self.name)
+        return RunFolder(self.runs_dir / self.name)  # other ranks neither read nor write it
+
+
+def earlier_run(root: Path, given: str, config: str) -> RunFolder:
+    """Find the run to go on with.
+
+    Args:
+        root: folder of runs.
+        given: a run folder, or ``same`` for the newest run of this configuration.
+        config: the configuration as text.
+
+    Raises:
+        UserError: there is none.
+    """
+    same = given == "same"
+    found = unfinished_run(root, config) if same else RunFolder(Path(given))
+    if found is None or not found.config.is_file():
+        raise UserError(
+            "expected a run of this configuration to go on with but found none in "
+            f"{root if same else given}; leave out --resume to start one"
+        )
+    return found
+
+
+def run_facts(folder: RunFolder, options: RunOptions) -> dict[str, Any]:
+    """How a run was started; a resumed run keeps its identity."""
+    if options.resume is not None and folder.run.is_file():
+        return json.loads(folder.run.read_text())
+    return {
+        "run": folder.path.name,
+        "wandb_id": secrets.token_hex(4),
+        "started": datetime.now(UTC).isoformat(timespec="seconds"),
+        "command": options.command,
+        "seed": options.seed,
+    }
+
+
+def checkpointing(folder: RunFolder) -> list[ModelCheckpoint]:
+    """Keep the best epoch by validation accuracy, and the last one to go on from."""
+    where: dict[str, Any] = {"dirpath": folder.checkpoints, "enable_version_counter": False}
+    best = ModelCheckpoint(filename="best", monitor=key("val", keys.ACC), mode="max", **where)
+    return [best, ModelCheckpoint(filename="last", **where)]
+
+
+# --- Weights on W&B that a training starts from: fetched before the model is made, then forgotten
+
+
+class StartWeights:
+    """An artifact that stands for ``model.transfer.weights``.
+
+    Args:
+        name: ``ENTITY/PROJECT/NAME:ALIAS``, or None.
+    """
+
+    def __init__(self, name: str | None) -> None:
+        self.name = name
+        self.fetched: Fetched | None = None
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+
+    def fetch_into(self, transfer: Any, needed: bool) -> None:
+        """Fetch the weights and give them to the model as a file.
+
+        Args:
+            transfer: the options of ``model.transfer``, which are changed.
+            needed: otherwise a checkpoint of the run itself has them.
+
+        Raises:
+            UserError: a file is given too, or the artifact cannot be fetched.
+        """
+        if self.name is None:
+            return
+        if transfer.weights is not None:
+            raise UserError(
+                "expected --from_artifact or --model.transfer.weights but got both; leave one out"
+            )
+        transfer.weights = self.name
+        if needed:
+            self._folder = tempfile.TemporaryDirectory(prefix="fer_lightning-")
+            self.fetched = fetch_weights(self.name, Path(self._folder.name))
+            transfer.weights = str(self.fetched.path)
+
+    def tell_of(self, loaded: list[dict[str, Any]]) -> None:
+        """Name the artifact in the reports on what was loaded, and remove the file."""
+        if self.fetched is not None and self._folder is not None:
+            for report in loaded:
+                report |= {"file": self.fetched.name, "digest": self.fetched.digest}
+            self._folder.cleanup()
+
+
+# --- The run itself
+
+
+class TrainingRun:
+    """One run and its folder; `to_fit` and `to_measure` check their inputs before it is made.
+
+    Args:
+        module: what is trained.
+        data: its data.
+        options: what else is done.
+        start: weights on W&B that the training starts from.
+    """
+
+    trainer: L.Trainer
+
+    def __init__(
+        self,
+        module: Classifier,
+        data: FERDataModule,
+        options: RunOptions,
+        start: StartWeights | None = None,
+    ) -> None:
+        self.module, self.data, self.options = module, data, options
+        self.start = start or StartWeights(None)
+        self.folder = options.open_folder()
+        run = run_facts(self.folder, options)
+        self.metrics = MetricsCSV(self.folder.metrics)
+        place = {name: run.get(f"wandb_{name}") for name in ("project", "entity")}
+        known = {name: value for name, value in place.items() if value}  # a sweep's may differ
+        self.wandb = WandbTracker(replace(options.wandb, **known), self.folder, run["wandb_id"])
+        run |= self.wandb.place
+        wanted = options.tensorboard and is_installed()
+        self.tensorboard = TensorBoardTracker(self.folder) if wanted else None
+        config = yaml.safe_load(options.config)
+        self.recorder = Recorder(self.folder, self.metrics, run, config, self.wandb)
+
+    @classmethod
+    def to_fit(
+        cls,
+        module: Classifier,
+        data: FERDataModule,
+        options: RunOptions,
+        checkpoint: str | None = None,
+        start: StartWeights | None = None,
+    ) -> Self:
+        """Make a run that trains; mistakes are found before anything is written.
+
+        Args:
+            module: as for the class.
+            data: as for the class.
+            options: as for the class.
+            checkpoint: whose state the training takes over.
+            start: as for the class.
+        """
+        _ = data.split
+        module.check_data(data)
+        start = start or StartWeights(None)
+        if checkpoint is not None:
+            check_description(read_checkpoint(checkpoint), module.net)
+        elif options.resume is None or start.fetched:
+            start.tell_of(module.load_pretrained())
+        return cls(module, data, options, start)
+
+    @classmethod
+    def to_measure(
+        cls, module: Classifier, data: FERDataModule, options: RunOptions, checkpoint: str
+    ) -> Self:
+        """Make a run that measures a checkpoint; mistakes are found before anything is written."""
+        _ = data.split
+        check_description(read_checkpoint(checkpoint), module.net)
+        return cls(module, data, options)
+
+    def make_trainer(
+        self,
+        make: Callable[..., L.Trainer],
+        loggers: Sequence[Any] = (),
+        callbacks: Sequence[L.Callback] = (),
+        progress: bool = True,
+    ) -> L.Trainer:
+        """Make the Trainer with the run's loggers and callbacks beside those given.
+
+        Args:
+            make: takes ``logger``, ``callbacks`` and ``default_root_dir``.
+            loggers: further ones.
+            callbacks: further ones.
+            progress: show a progress bar.
+
+        Raises:
+            UserError: options that the Trainer does not take.
+        """
+        own = [self.metrics, self.wandb, *([self.tensorboard] if self.tensorboard else [])]
+        try:
+            self.trainer = make(
+                logger=[*own, *loggers],
+                callbacks=[
+                    EpochSeed(self.options.seed),
+                    self.recorder,
+                    LossAlarm(),
+                    *([Progress()] if progress else []),
+                    *callbacks,
+                    *checkpointing(self.folder),
+                ],
+                default_root_dir=str(self.folder.path),
+            )
+        except (MisconfigurationException, ValueError) as error:
+            self.folder.remove_if_empty()
+            raise UserError(f"expected options that the Trainer takes but {error}") from error
+        return self.trainer
+
+    @contextmanager
+    def tracked(self) -> Iterator[None]:
+        """Whatever happens inside, say how to resume and close the trackers."""
+        code, how = 1, self.options.how_to_resume
+        try:
+            yield
+            code = 0
+        except SystemExit as stop:  # Lightning's answer to Ctrl-C (1) and SIGTERM
+            code = INTERRUPTED if stop.code == 1 else TERMINATED
+            if code == TERMINATED and in_sweep():
+                code = 0  # an agent gives up after some failures, and this is none
+            self._say(f"Stopped; go on {how} ({self.folder.path})")
+            raise SystemExit(code) from stop
+        except OSError as error:
+            if error.errno not in DISK_FULL:
+                raise
+            raise UserError(
+                f"expected room for the run in {self.folder.path} but the disk is full "
+                f"({error.strerror}); free some and go on {how}"
+            ) from error
+        finally:
+            self.wandb.finish(code)
+            if self.tensorboard:
+                self.tensorboard.finish()
+
+    def fit(self, **kwargs: Any) -> None:
+        """Train, from the last checkpoint where a run is resumed, then test the best one.
+
+        Where the test images have chosen the best one, the last one is tested.
+
+        Args:
+            kwargs: of ``Trainer.fit``: model, datamodule, ckpt_path.
+        """
+        resuming, options = self.options.resume is not None, self.options
+        if resuming and self.folder.complete:
+            self._say(f"This run is complete: {self.folder.path}")
+            self._show(json.loads(self.folder.summary.read_text()))
+            return
+        if resuming and self.folder.last_checkpoint.is_file():
+            check_description(read_checkpoint(self.folder.last_checkpoint), self.module.net)
+            kwargs["ckpt_path"] = str(self.folder.last_checkpoint)
+        self._begin()
+        self.wandb.note_use(self.start.name)
+        self.trainer.fit(**kwargs | {"weights_only": True})
+        if options.test_after_fit:
+            best, *_, last = self.trainer.checkpoint_callbacks
+            chosen = last if self.data.split.protocol == "train_test" else best
+            path = chosen.best_model_path or None  # type: ignore[attr-defined]
+            self.trainer.test(self.module, self.data, path, verbose=False, weights_only=True)
+        self._finish("test" if options.test_after_fit else None)
+        self.wandb.log_checkpoint(self.folder.best_checkpoint, self.recorder.about_best)
+        if options.test_after_fit and options.report:
+            self._report()
+
+    def measure(self, evaluate: Callable[..., Any], stage: Stage, **kwargs: Any) -> None:
+        """Measure on the images of a stage with ``Trainer.validate`` or ``Trainer.test``."""
+        self._begin()
+        evaluate(**kwargs | {"verbose": False, "weights_only": True})
+        self._finish(stage)
+
+    def predict(self, **kwargs: Any) -> None:
+        """Write the probabilities of each class for every image."""
+        self._begin()
+        self.trainer.predict(**kwargs | {"return_predictions": False, "weights_only": True})
+
+    @rank_zero_only
+    def _begin(self) -> None:
+        """Write the configuration and say where everything goes."""
+        if not self.folder.config.is_file():
+            with atomic(self.folder.config) as file:
+                file.write(self.options.config)
+        self._say(
+            f"Data: {self.data.describe()}\n"
+            f"Run folder: {self.folder.path}\n{self.wandb.how_to_sync()}"
+        )
+        if self.options.tensorboard and not self.tensorboard:
+            self._say(MISSING)
+        for report in self.module.loaded or []:
+            self._say(tell(report))
+
+    @rank_zero_only
+    def _finish(self, measured: Stage | None) -> None:
+        """Write the summary, last, and show it."""
+        summary = self.recorder.finish(self.trainer, self.module, measured)
+        self.wandb.summarise(summary)
+        if self.tensorboard:
+            self.tensorboard.summarise(summary)
+        self._show(summary)
+
+    @rank_zero_only
+    def _report(self) -> None:
+        """Write the run's page; the run is complete, whatever happens to its pictures."""
+        try:
+            self._say(f"Report: {write_page(self.folder.path)}")
+        except Exception as error:
+            rank_zero_warn(
+                f"No report.html was written ({type(error).__name__}: {error}); the run is "
+                f"complete, try again with fer-lightning report {self.folder.path}"
+            )
+
+    @rank_zero_only
+    def _show(self, summary: dict[str, Any]) -> None:
+        if not self.options.quiet:
+            Console().print(summary_table(summary, str(self.folder.path)))
+
+    @rank_zero_only
+    def _say(self, text: str) -> None:
+        if not self.options.quiet:
+            console = Console(stderr=True)
+            console.print(text, highlight=False, soft_wrap=True, markup=False)
