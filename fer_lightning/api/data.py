@@ -168,6 +168,7 @@ def drawn_faces(
     cue: Literal["none", "background"] = "none",
     fraction: float = 1.0,
     batch_size: int = 64,
+    augmentation: Augmentation | None = None,
 ) -> FERDataModule:
     """Draw faces with seven expressions, whose regions are known exactly.
 
@@ -179,13 +180,20 @@ def drawn_faces(
         cue: plants a pattern in the background that predicts the label.
         fraction: share of the training faces to use.
         batch_size: faces in a training step.
+        augmentation: what happens to training faces.
 
     >>> data = drawn_faces(100)
     >>> data.test[:3], data.classes[3]
     (3 images of drawn faces, 'happy')
     """
     drawn = Drawn(n, seed, image_size, cue, difficulty=difficulty)
-    return FERDataModule(source="drawn", drawn=drawn, fraction=fraction, batch_size=batch_size)
+    return FERDataModule(
+        source="drawn",
+        drawn=drawn,
+        fraction=fraction,
+        batch_size=batch_size,
+        augmentation=augmentation or Augmentation(),
+    )
 
 
 def drawn_defects(
@@ -195,6 +203,7 @@ def drawn_defects(
     difficulty: float = 0.5,
     fraction: float = 1.0,
     batch_size: int = 64,
+    augmentation: Augmentation | None = None,
 ) -> FERDataModule:
     """Draw plates with scratches, pits and stains, whose places are known exactly.
 
@@ -205,11 +214,16 @@ def drawn_defects(
         difficulty: from 0 (clear defects, calm surfaces) to 1 (faint ones, busy surfaces).
         fraction: share of the training plates to use.
         batch_size: plates in a training step.
+        augmentation: what happens to training plates.
 
     >>> len(drawn_defects(100).train)
     80
     """
     defects = Defects(n, seed, image_size, difficulty)
     return FERDataModule(
-        source="defects", defects=defects, fraction=fraction, batch_size=batch_size
+        source="defects",
+        defects=defects,
+        fraction=fraction,
+        batch_size=batch_size,
+        augmentation=augmentation or Augmentation(),
     )

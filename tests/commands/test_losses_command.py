@@ -93,4 +93,4 @@ def test_regions_of_images_that_are_no_faces(fit, tmp_path):
             noise = np.random.default_rng([i, len(name), ord(name[0])]).integers(0, 255, (48, 48))
             cv2.imwrite(str(tmp_path / "pets" / name / f"{i}.png"), noise.astype(np.uint8))
     given = ("--data.source=auto", f"--data.data_dir={tmp_path / 'pets'}")
-    refused(fit(*given, "--model.regulariser.weight=0.1"), "expected a data set of faces")
+    refused(fit(*given, "--model.regulariser.weight=0.1"), "expected a data set with regions")
