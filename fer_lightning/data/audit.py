@@ -29,11 +29,6 @@ def duplicate_groups(images: NDArray[np.uint8]) -> NDArray[np.int64]:
 
     Returns:
         (N,) int64 group ids, each between 0 and N - 1.
-
-    >>> images = np.zeros((4, 1, 2, 2), np.uint8)
-    >>> images[1] = 7
-    >>> duplicate_groups(images)
-    array([0, 1, 0, 0])
     """
     first_row: dict[bytes, int] = {}
     groups = np.empty(len(images), np.int64)
@@ -49,9 +44,6 @@ def blank_images(images: NDArray[np.uint8]) -> NDArray[np.bool_]:
 
     Args:
         images: (N, C, H, W) uint8.
-
-    >>> blank_images(np.array([[[[5, 5]]], [[[0, 9]]]], np.uint8))
-    array([ True, False])
     """
     blocks = [images[start : start + 2048] for start in range(0, len(images), 2048)]
     deviations = [block.reshape(len(block), -1).std(axis=1) for block in blocks]

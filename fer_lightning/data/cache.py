@@ -46,11 +46,7 @@ def checksum(array: NDArray[Any]) -> int:
 
 
 def open_entry(folder: Path) -> ImageSet | None:
-    """Open an entry memory-mapped, or return None if there is none.
-
-    Raises:
-        DamagedError: when something in it is missing or has changed.
-    """
+    """Open an entry memory-mapped, or return None if there is none."""
     if not folder.is_dir():
         return None
     try:
@@ -83,11 +79,7 @@ def _description(array: NDArray[Any]) -> dict[str, object]:
 
 
 def write_entry(root: Path, name: str, found: ImageSet, source: str) -> None:
-    """Write an entry under a temporary name, then rename it; one that is there already stays.
-
-    Raises:
-        OSError: when it cannot be written; nothing of it remains then.
-    """
+    """Write an entry under a temporary name, then rename it; one that is there already stays."""
     root.mkdir(parents=True, exist_ok=True)
     (root / ".gitignore").write_text("*\n")
     unfinished = root / f"{_UNFINISHED}{uuid.uuid4().hex}"

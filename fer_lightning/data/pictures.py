@@ -52,15 +52,8 @@ class Skipped(NamedTuple):
 def list_pictures(path: Path, leave_out: Path | None = None) -> tuple[FolderTree, list[str]]:
     """List what may be pictures: a single file, or all files below a folder but hidden ones.
 
-    Args:
-        path: file or folder.
-        leave_out: a folder of results, which may lie inside.
-
     Returns:
         The folder and the names in it, sorted.
-
-    Raises:
-        UserError: nothing there, an empty folder, or too many files.
     """
     try:
         is_there, is_file, is_dir = path.exists(), path.is_file(), path.is_dir()
@@ -98,9 +91,6 @@ def read_each(
         channels: of the model's input, 1 or 3.
         size: side of the model's input in pixels.
         shown: side of the square to draw on in pixels.
-
-    Raises:
-        UserError: a model of neither grey nor colour pictures, or of far too large ones.
     """
     if channels not in (1, 3) or size > MOST_SIDE:
         raise UserError(
@@ -132,15 +122,6 @@ def centre_square(pixels: Pixels) -> tuple[Pixels, int, int]:
 
     Cut, and neither stretched nor padded: a stretched face or a black bar is nothing that a model
     of faces was trained on.
-
-    Returns:
-        The square, and where its left and its top edge lie.
-
-    >>> centre_square(np.arange(6, dtype=np.uint8).reshape(2, 3))
-    (array([[0, 1],
-           [3, 4]], dtype=uint8), 0, 0)
-    >>> centre_square(np.zeros((10, 4), np.uint8))[1:]
-    (0, 3)
     """
     height, width = pixels.shape[:2]
     side = min(height, width)
@@ -149,11 +130,7 @@ def centre_square(pixels: Pixels) -> tuple[Pixels, int, int]:
 
 
 def as_input(square: Pixels, channels: int, size: int) -> Pixels:
-    """Bring a square picture to a model's channels, 1 or 3, and size: (C, size, size).
-
-    >>> as_input(np.full((4, 4), 7, np.uint8), channels=3, size=2)[:, 0, 0]
-    array([7, 7, 7], dtype=uint8)
-    """
+    """Bring a square picture to a model's channels, 1 or 3, and size: (C, size, size)."""
     pixels = resize(to_grey(square) if channels == 1 else square, size)
     if pixels.ndim == 2:
         return np.repeat(pixels[None], channels, axis=0)

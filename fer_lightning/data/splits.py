@@ -240,11 +240,7 @@ def class_counts(data: ImageSet, rows: np.ndarray) -> np.ndarray:
 
 
 def read_manifest(path: Path, data: ImageSet) -> Split:
-    """Read a split back for the same data set.
-
-    Raises:
-        UserError: no manifest, one of another data set, or rows that cannot be.
-    """
+    """Read a split back for the same data set."""
     if not path.is_file():
         raise UserError(f"expected a split manifest but found no file {path}")
     if path.stat().st_size > MAX_BYTES:

@@ -140,9 +140,6 @@ class IR50Stem(nn.Module):
     Args:
         in_chans: channels of the images.
         units: units in each stage, the first of which halves the grid.
-
-    >>> IR50Stem(3, units=(1, 1, 1))(torch.zeros(1, 3, 32, 32)).shape
-    torch.Size([1, 256, 4, 4])
     """
 
     def __init__(self, in_chans: int = 3, units: Sequence[int] = (3, 4, 14)) -> None:

@@ -75,9 +75,6 @@ class VisionModel(nn.Module, ABC):
         Logits are differentiable with respect to the maps, whose rows sum to 1. The first
         `num_prefix_tokens` of the N tokens stand for no place in the image. N is the same in each
         layer: the rows and columns of tokens that a model dropped before it are zero.
-
-        Raises:
-            NoAttentionError: the model has no attention over the whole image.
         """
         raise NoAttentionError(
             f"expected a model with global attention but got {type(self).__name__}, "
@@ -114,11 +111,7 @@ class VisionModel(nn.Module, ABC):
 
     @property
     def positions(self) -> Tensor:
-        """The learned position of each patch, (h, w, D).
-
-        Raises:
-            NoAttentionError: the model learns no absolute positions.
-        """
+        """The learned position of each patch, (h, w, D)."""
         raise NoAttentionError(
             f"expected a model with learned positions but got {type(self).__name__}, "
             "which has none; use a ViT"

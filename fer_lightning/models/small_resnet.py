@@ -63,9 +63,6 @@ class BasicBlock(nn.Module):
         before: channels of the input.
         width: channels of the output.
         stride: by how much the first convolution shrinks height and width.
-
-    >>> BasicBlock(16, 32, stride=2)(torch.zeros(1, 16, 8, 8)).shape
-    torch.Size([1, 32, 4, 4])
     """
 
     def __init__(self, before: int, width: int, stride: int = 1) -> None:

@@ -25,14 +25,7 @@ from fer_lightning.models.weights import compare, read_weights
 
 
 def pretrained_config(name: str) -> Any:
-    """Return what timm knows of a backbone: input size, mean, std, classifier.
-
-    Raises:
-        UserError: timm has no such backbone.
-
-    >>> pretrained_config("resnet18").input_size
-    (3, 224, 224)
-    """
+    """Return what timm knows of a backbone: input size, mean, std, classifier."""
     import timm  # slow to import
 
     if not isinstance(name, str) or not timm.is_model(name):
@@ -64,10 +57,6 @@ def create_backbone(
         size: height and width in pixels that it takes.
         pretrained: load the weights that timm publishes.
         weights: load the weights in this file instead.
-
-    Raises:
-        UserError: the weights cannot be had or belong to another architecture, or the backbone
-            cannot take images of this size.
     """
     config = pretrained_config(name)
     kwargs: dict[str, Any] = {"in_chans": in_chans, "num_classes": config.num_classes}
@@ -192,11 +181,7 @@ class TimmLayer:
 
 
 def check_poolable(backbone: Any, name: str) -> None:
-    """Refuse a backbone whose layers cannot drop tokens this way.
-
-    Raises:
-        UserError: it is no plain vision transformer with a [CLS] token that the head reads.
-    """
+    """Refuse a backbone whose layers cannot drop tokens this way."""
     from timm.layers import Attention  # slow to import
     from timm.models.vision_transformer import Block, VisionTransformer
 
@@ -255,10 +240,6 @@ def explicit_attention(backbone: nn.Module, tokens: int) -> Iterator[list[Tensor
 
     timm's attention modules carry both ways of computing and a switch, `fused_attn`. Step by step,
     the softmax's output, after any norm of queries and keys and any rotation, goes to `attn_drop`.
-
-    Args:
-        backbone: any module that may hold such attention.
-        tokens: how many tokens all layers must attend over; other attention is left out.
 
     Yields:
         A list that fills with (B, heads, tokens, tokens) while the backbone runs.
@@ -422,11 +403,7 @@ class Timm(VisionModel):
 
     @property
     def cam_layer(self) -> nn.Module:
-        """The deepest layer with a gradient at every place.
-
-        Raises:
-            UserError: the backbone keeps no grid of places.
-        """
+        """The deepest layer with a gradient at every place."""
         if self.pooling is not None:
             return pooled_cam_layer(self.backbone, self.pooling, self.canvas)
         if self.layout.cam_layer is None:

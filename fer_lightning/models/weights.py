@@ -46,11 +46,7 @@ def read_weights(path: str | Path) -> dict[str, Tensor]:
 
 
 def inner_model(state_dict: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Return the model's weights of a checkpoint of a training, whose model is called ``net``.
-
-    >>> inner_model({"net.head.bias": torch.zeros(1), "loss.weight": torch.zeros(1)}).keys()
-    dict_keys(['head.bias'])
-    """
+    """Return the model's weights of a checkpoint of a training, whose model is called ``net``."""
     inside = {k.removeprefix(NET): v for k, v in state_dict.items() if k.startswith(NET)}
     return inside or dict(state_dict)
 
@@ -80,11 +76,7 @@ def _read_torch(path: Path) -> Any:
 
 
 def strip_prefixes(state_dict: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Remove what torch.compile and data parallelism put before the names of weights.
-
-    >>> strip_prefixes({"module._orig_mod.head.bias": torch.zeros(1)}).keys()
-    dict_keys(['head.bias'])
-    """
+    """Remove what torch.compile and data parallelism put before the names of weights."""
     names = {key: key.replace("_orig_mod.", "") for key in state_dict}
     while names and all(name.startswith("module.") for name in names.values()):
         names = {key: name.removeprefix("module.") for key, name in names.items()}
@@ -118,11 +110,7 @@ def load_weights(model: nn.Module, state_dict: Mapping[str, Tensor], origin: str
 
 
 def compare(wanted: Mapping[str, Tensor], given: Mapping[str, Tensor]) -> str:
-    """Say how many weights are missing, unexpected or of another shape; "" when all fit.
-
-    >>> compare({"a": torch.zeros(1), "b": torch.zeros(2)}, {"b": torch.zeros(2)})
-    '1 missing (a)'
-    """
+    """Say how many weights are missing, unexpected or of another shape; "" when all fit."""
     missing = [name for name in wanted if name not in given]
     unexpected = [name for name in given if name not in wanted]
     shapes = [
@@ -145,18 +133,6 @@ def adapt(model: VisionModel, name: str, given: Tensor, wanted: Tensor) -> Tenso
     """Return a weight in the shape that the model wants; None if there is no way.
 
     Positions are interpolated to the model's grid. The first layer takes the model's channels.
-
-    Args:
-        model: the model.
-        name: of the weight.
-        given: what the file holds.
-        wanted: what the model holds under that name.
-
-    >>> import torch
-    >>> from fer_lightning.models import ViT
-    >>> small, large = ViT(dim=8, depth=1), ViT(dim=8, depth=1, image_size=96)
-    >>> adapt(large, "pos_embed", small.pos_embed, large.pos_embed).shape
-    torch.Size([1, 257, 8])
     """
     if given.shape == wanted.shape:
         return given
@@ -199,12 +175,6 @@ def change_channels(weight: Tensor, channels: int) -> Tensor | None:
 
     The answer to a grey image stays the same, in however many channels it comes. From three
     channels to more, timm's way; from others to more there is none.
-
-    >>> import torch
-    >>> change_channels(torch.ones(1, 3, 1, 1), 1).flatten(), change_channels(
-    ...     torch.ones(1, 1, 1, 1), 4
-    ... ).flatten()
-    (tensor([3.]), tensor([0.2500, 0.2500, 0.2500, 0.2500]))
     """
     if weight.shape[1] == 1:
         return weight.repeat(1, channels, 1, 1) / channels
@@ -218,13 +188,7 @@ def change_channels(weight: Tensor, channels: int) -> Tensor | None:
 
 
 def resize_positions(given: Tensor, wanted: Tensor, prefix: int) -> Tensor | None:
-    """Interpolate positions on a square grid, (1, prefix + n, D), to another square grid.
-
-    >>> import torch
-    >>> flat = torch.ones(1, 5, 2)
-    >>> bool(torch.allclose(resize_positions(flat, torch.empty(1, 10, 2), 1), torch.ones(1, 10, 2)))
-    True
-    """
+    """Interpolate positions on a square grid, (1, prefix + n, D), to another square grid."""
     counts = [positions.shape[1] - prefix for positions in (given, wanted)]
     sides = [math.isqrt(max(count, 0)) for count in counts]
     if given.shape[::2] != wanted.shape[::2] or [s * s for s in sides] != counts or 0 in sides:
@@ -303,13 +267,7 @@ def load_pretrained(
 def rename(
     given: Mapping[str, Tensor], own: Mapping[str, Tensor], wanted: Mapping[str, Tensor]
 ) -> Mapping[str, Tensor]:
-    """Write the names of a file of a part alone, or of a timm backbone, as the model's.
-
-    >>> import torch
-    >>> x = torch.zeros(1)
-    >>> rename({"conv1.bias": x}, {"stem.conv1.bias": x}, {"stem.conv1.bias": x}).keys()
-    dict_keys(['stem.conv1.bias'])
-    """
+    """Write the names of a file of a part alone, or of a timm backbone, as the model's."""
     outer = [f"{name.split('.')[0]}." for name in wanted if "." in name]
     best = max(
         ("", *dict.fromkeys(outer)),
@@ -330,12 +288,7 @@ def _head(own: Mapping[str, Tensor], given: Mapping[str, Tensor], path: str) -> 
 
 
 def tell(report: Mapping[str, Any]) -> str:
-    """Say in one line what came from a file.
-
-    >>> lists = {"adapted": {}, "other_shape": {}, "missing": ["norm.bias"], "unexpected": []}
-    >>> tell({"loaded": 3, "wanted": 4, "part": "body", "file": "a.pt"} | lists)
-    'Weights: 3 of 4 of the body from a.pt; 1 missing in it, left new (norm.bias)'
-    """
+    """Say in one line what came from a file."""
     told = {
         "adapted": "adapted",
         "other_shape": "of another shape, left new",

@@ -168,11 +168,7 @@ def position_figure(
 
 
 def mosaic(similarity: NDArray[np.floating[Any]], grid: tuple[int, int]) -> NDArray[np.float64]:
-    """Lay out the map of each patch at that patch's place, one pixel apart; gaps are NaN.
-
-    >>> mosaic(np.eye(2), (1, 2))
-    array([[ 1.,  0., nan,  0.,  1.]])
-    """
+    """Lay out the map of each patch at that patch's place, one pixel apart; gaps are NaN."""
     h, w = grid
     tiles = np.full((h, h + 1, w, w + 1), np.nan)
     tiles[:, :h, :, :w] = similarity.reshape(h, w, h, w).transpose(0, 2, 1, 3)

@@ -116,9 +116,6 @@ def border(mask: NDArray[np.bool_]) -> NDArray[np.float64]:
 
     Returns:
         (L, 2, 2): the ends of each side as x, y from the upper left corner of the mask.
-
-    >>> border(np.array([[True]])).astype(int).tolist()
-    [[[0, 0], [1, 0]], [[0, 1], [1, 1]], [[0, 0], [0, 1]], [[1, 0], [1, 1]]]
     """
     padded = np.pad(mask, 1)
     y, x = np.nonzero((padded[1:] != padded[:-1])[:, 1:-1])  # sides above and below

@@ -93,11 +93,7 @@ def reliability_diagram(
 
 
 def binned(confidences: NDArray[np.floating[Any]], right: NDArray[np.bool_], n_bins: int) -> Bins:
-    """Sort predictions into bins [low, high) of equal width; 1.0 belongs to the last.
-
-    >>> binned(np.array([0.1, 0.6, 1.0]), np.array([True, False, True]), 2).accuracy
-    array([1. , 0.5])
-    """
+    """Sort predictions into bins [low, high) of equal width; 1.0 belongs to the last."""
     edges = np.linspace(0, 1, n_bins + 1)
     place = np.clip(np.searchsorted(edges, confidences, side="right") - 1, 0, n_bins - 1)
     count = np.bincount(place, minlength=n_bins)

@@ -116,9 +116,6 @@ def overlay(face: NDArray[np.uint8], heat: NDArray[np.floating[Any]]) -> NDArray
 
     Returns:
         (96, 96, 3).
-
-    >>> int(overlay(np.full((4, 4), 90, np.uint8), np.zeros((2, 2))).max())
-    90
     """
     picture = cv2.resize(face, (SIDE, SIDE), interpolation=cv2.INTER_CUBIC)
     picture = picture if picture.ndim == 3 else np.repeat(picture[..., None], 3, axis=2)

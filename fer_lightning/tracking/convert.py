@@ -47,12 +47,7 @@ class Picture(NamedTuple):
 
 
 def find_pictures(run: Path, after: int) -> list[Picture]:
-    """Return ``<kind>/epoch_*.png`` and ``<kind>/test.png``, of many epochs some evenly chosen.
-
-    Args:
-        run: the folder.
-        after: epoch that test pictures are shown at.
-    """
+    """Return ``<kind>/epoch_*.png`` and ``<kind>/test.png``, of many epochs some evenly chosen."""
     found: list[Picture] = []
     for kind in sorted({path.parent for path in run.glob("*/*.png")}):
         stage = "train" if kind.name in OF_TRAINING else "val"
@@ -99,18 +94,7 @@ Numbers = dict[str, float]
 
 
 def read_metrics(path: Path) -> tuple[dict[int, Numbers], str]:
-    r"""Read the numbers of each epoch; lines that are damaged are left out and told.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as place:
-    ...     file = Path(place, "metrics.csv")
-    ...     _ = file.write_text("epoch,val/acc\n0,0.5\n1,oops\n2,\n")
-    ...     rows, told = read_metrics(file)
-    >>> rows
-    {0: {'val/acc': 0.5}, 2: {}}
-    >>> told.split("metrics.csv, ")[1]
-    "line 3: expected numbers but could not convert string to float: 'oops'; it is left out"
-    """
+    """Read the numbers of each epoch; lines that are damaged are left out and told."""
     text, told = _read(path)
     rows: dict[int, Numbers] = {}
     damaged: list[str] = []

@@ -160,15 +160,8 @@ RELOAD = 5.0  # seconds between looks for new events
 def serve(logdir: Path, port: int | None) -> str:
     """Serve a folder of event files until the process ends.
 
-    Args:
-        logdir: folder with one folder a run.
-        port: of the address; None takes 6006, or the next one that is free.
-
     Returns:
         The address.
-
-    Raises:
-        UserError: the port is no port or is not free.
     """
     if port is not None and not 0 <= port <= LARGEST_PORT:
         raise UserError(f"expected a port from 0 to {LARGEST_PORT} but got {port}")

@@ -166,16 +166,6 @@ def as_text(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     """Write a table for TensorBoard's text page, whose own tables break words of many columns.
 
     What is the same in all rows is said once.
-
-    >>> rows = [["model", "6x6", 1.23456], ["uniform", "6x6", None]]
-    >>> print(as_text(["maps", "grid", "lfr"], rows))
-    grid: 6x6
-    <BLANKLINE>
-    ```
-    maps       lfr
-    model    1.235
-    uniform
-    ```
     """
     cells = [[_cell(cell) for cell in row] for row in rows]
     found = list(zip(columns, zip(*cells, strict=True), strict=True)) if rows else []
@@ -244,12 +234,7 @@ def write_projector(
 
 
 def sprite_of(faces: NDArray[np.uint8]) -> tuple[Image.Image, tuple[int, int]]:
-    """Lay faces out in a square, row by row; return the picture and the size of one face.
-
-    >>> picture, size = sprite_of(np.zeros((5, 1, 48, 40), np.uint8))
-    >>> picture.size, size
-    ((120, 144), (40, 48))
-    """
+    """Lay faces out in a square, row by row; return the picture and the size of one face."""
     count, channels, height, width = faces.shape
     images = [
         Image.fromarray(face[0] if channels == 1 else face.transpose(1, 2, 0)) for face in faces
@@ -265,11 +250,7 @@ def sprite_of(faces: NDArray[np.uint8]) -> tuple[Image.Image, tuple[int, int]]:
 
 
 def _tensor(features: NDArray[np.float32]) -> bytes:
-    r"""Write floats as they are, or as text where TensorBoard would take them for text.
-
-    >>> _tensor(np.zeros((2, 2), np.float32)), len(_tensor(np.full((2, 2), -1.5, np.float32)))
-    (b'0.0\t0.0\n0.0\t0.0\n', 16)
-    """
+    """Write floats as they are, or as text where TensorBoard would take them for text."""
     plain = features.tobytes()
     try:
         plain.decode()
@@ -295,11 +276,7 @@ guarded = never_fails("TensorBoard")
 
 
 def is_installed() -> bool:
-    """Whether event files can be written.
-
-    >>> is_installed()
-    True
-    """
+    """Whether event files can be written."""
     return find_spec("tensorboard") is not None
 
 

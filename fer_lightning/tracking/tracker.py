@@ -78,9 +78,6 @@ class CanFail(Protocol):
 def never_fails(what: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Let a method warn once, after the first failure of its object, and then do nothing.
 
-    Args:
-        what: name of the tracker in the warning.
-
     >>> class Broken:
     ...     failure = None
     ...     @never_fails("The page")

@@ -69,11 +69,7 @@ def has_key() -> bool:
 
 
 def check_online(look_for_key: bool) -> None:
-    """Find out at once that there is no key or no network; W&B itself would try for a minute.
-
-    Raises:
-        OSError: there is no key, or nobody listens where W&B should be.
-    """
+    """Find out at once that there is no key or no network; W&B itself would try for a minute."""
     if look_for_key and not has_key():
         raise OSError("no key is configured; see wandb login")
     url = wandb.setup().settings.base_url
@@ -109,11 +105,7 @@ COLUMNS = ("Actual", "Predicted", "nPredictions")  # of W&B's own chart
 
 
 def confusion_rows(counts: Sequence[Sequence[int]], classes: Sequence[str]) -> list[list[Any]]:
-    """Write a matrix as one row a pair of classes: true, predicted, images.
-
-    >>> confusion_rows([[3, 1], [0, 2]], ["sad", "happy"])[:2]
-    [['sad', 'sad', 3], ['sad', 'happy', 1]]
-    """
+    """Write a matrix as one row a pair of classes: true, predicted, images."""
     return [
         [actual, predicted, count]
         for actual, row in zip(classes, counts, strict=True)
@@ -124,13 +116,7 @@ def confusion_rows(counts: Sequence[Sequence[int]], classes: Sequence[str]) -> l
 def confusion_chart(
     title: str, counts: Sequence[Sequence[int]], classes: Sequence[str]
 ) -> wandb.plot.CustomChart:
-    """Make W&B's chart of a matrix; logging it also logs a small table of its numbers.
-
-    Args:
-        title: above the chart.
-        counts: images by true and by predicted class.
-        classes: their names.
-    """
+    """Make W&B's chart of a matrix; logging it also logs a small table of its numbers."""
     columns: list[Any] = [*COLUMNS]
     table = wandb.Table(columns, [*confusion_rows(counts, classes)])
     fields = {name: name for name in COLUMNS}
@@ -152,11 +138,7 @@ class Where:
 
 
 def sweep_of(environment: Mapping[str, str]) -> str | None:
-    """The sweep that this run belongs to.
-
-    >>> sweep_of({"WANDB_SWEEP_ID": "k3x"}), sweep_of({})
-    ('k3x', None)
-    """
+    """The sweep that this run belongs to."""
     return environment.get(SWEEP) or None
 
 
@@ -164,11 +146,6 @@ def take_over(environment: MutableMapping[str, str], project: str, run_id: str) 
     """Return project and id of a run; in a sweep the agent's, and what it left open is filled in.
 
     In a sweep W&B itself listens to the environment only.
-
-    >>> take_over({"WANDB_SWEEP_ID": "s", "WANDB_PROJECT": "swept"}, "ours", "abc")
-    Where(project='swept', run_id='abc')
-    >>> take_over({"WANDB_PROJECT": "another"}, "ours", "abc")
-    Where(project='ours', run_id='abc')
     """
     if sweep_of(environment) is None:
         return Where(project, environment.get(RUN, run_id))

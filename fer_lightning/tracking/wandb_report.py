@@ -21,13 +21,6 @@ def log_report(
 ) -> str:
     """Log a report as a run of its own, online where a key is configured, otherwise offline.
 
-    Args:
-        project: on W&B.
-        name: of the run.
-        tables: by name.
-        figures: PNG files, shown under their stems.
-        page: report.html, shown whole; the run's files lie beside it in ``wandb/``.
-
     Returns:
         Where the run is: its address, or how to upload it.
     """

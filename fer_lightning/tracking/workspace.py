@@ -23,11 +23,7 @@ AT_WIDTH = 3  # panels side by side
 
 
 def save_workspace(project: str, entity: str | None) -> str:
-    """Save the workspace as a new view of a project and return its address.
-
-    Raises:
-        UserError: no key, no package, or a server that does not take it.
-    """
+    """Save the workspace as a new view of a project and return its address."""
     if not has_key():
         raise UserError(
             "expected a W&B key but none is configured; run wandb login, or look at the runs on "
@@ -181,10 +177,6 @@ def _both(*names: str) -> list[str]:
 
 
 def _words(name: str) -> str:
-    """Name a measure of separation.
-
-    >>> _words("knn_features")
-    'kNN, of features'
-    """
+    """Name a measure of separation."""
     measure, of = name.split("_")
     return f"{measure.replace('knn', 'kNN')}, of {of}"

@@ -45,10 +45,6 @@ def layer_groups(
     """Group the parameters that learn by layer, with the learning rate of each; first layer first.
 
     timm's own groups carry a scale that only timm's schedulers read, so these carry the rate.
-
-    >>> two = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 1))
-    >>> [(group["lr"], group["weight_decay"]) for group in layer_groups(two, 1.0, 0.1, 0.5)]
-    [(0.5, 0.1), (0.5, 0.0), (1.0, 0.1), (1.0, 0.0)]
     """
     layers = layer_order(model)
     top = max(layers.values())

@@ -63,11 +63,7 @@ def check_transfer(transfer: Transfer, net: VisionModel) -> None:
 
 
 def weights_of(net: VisionModel, part: str) -> tuple[str, ...]:
-    """Return how the names of a part's weights begin, ``body`` for everything but the head.
-
-    Raises:
-        UserError: the model has no such part.
-    """
+    """Return how the names of a part's weights begin, ``body`` for everything but the head."""
     if part == "body":
         return tuple(start for starts in net.parts.values() for start in starts)
     if part not in net.parts:
@@ -82,14 +78,6 @@ def freeze(net: VisionModel, part: str) -> None:
     """Keep a part from learning: its parameters, its statistics of batches, its dropout.
 
     Call it again after each ``net.train()``, which would start statistics and dropout again.
-
-    >>> from fer_lightning.models import CNN
-    >>> net = CNN()
-    >>> freeze(net, "body")
-    >>> [name for name, weight in net.named_parameters() if weight.requires_grad]
-    ['head.weight', 'head.bias']
-    >>> net.stages.norm2.training, net.head.training
-    (False, True)
     """
     if part == "none":
         return
@@ -106,11 +94,7 @@ def freeze(net: VisionModel, part: str) -> None:
 
 
 def start_from(net: VisionModel, transfer: Transfer) -> list[dict[str, Any]]:
-    """Load the files into the model and return what came from each, for `run.json`.
-
-    Raises:
-        UserError: a file is missing, damaged, hostile, or of another architecture.
-    """
+    """Load the files into the model and return what came from each, for `run.json`."""
     return [
         load_pretrained(net, path, part, weights_of(net, part), keep_head=transfer.head == "keep")
         for part, path in transfer.files.items()

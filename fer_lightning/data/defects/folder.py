@@ -70,12 +70,7 @@ def write_defects(
 
 
 def label_map(masks: dict[str, NDArray[np.bool_]]) -> NDArray[np.uint8]:
-    """One picture (H, W) of region values from masks (H, W) by name.
-
-    >>> print_, plate = np.array([[False, True, False]]), np.array([[True, True, False]])
-    >>> label_map({"plate": plate, "print": print_, "defect": ~plate}).tolist()
-    [[1, 2, 3]]
-    """
+    """One picture (H, W) of region values from masks (H, W) by name."""
     values = np.zeros(masks["plate"].shape, np.uint8)
     for value, name in enumerate(PAINTED, start=1):
         values[masks[name]] = value

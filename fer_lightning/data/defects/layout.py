@@ -48,13 +48,7 @@ class Layout:
 
 
 def lay_out(rng: np.random.Generator, stamp: tuple[float, float], difficulty: float) -> Layout:
-    """Choose places at random; nothing here knows the class, so no place tells it.
-
-    Args:
-        rng: of this picture.
-        stamp: half width and half height of the stamp.
-        difficulty: 0 to 1; defects of harder pictures are smaller.
-    """
+    """Choose places at random; nothing here knows the class, so no place tells it."""
     half = np.array([rng.uniform(16.5, 18.5), rng.uniform(14.0, 17.0)])
     turn = rng.uniform(-np.pi, np.pi)
     extent = np.abs([np.cos(turn), np.sin(turn)]) * half[0]

@@ -27,11 +27,7 @@ def whole(values: dict[int, Array]) -> dict[int, Array]:
 
 
 def spread(traits: dict[str, Array], axes: int) -> dict[str, Array]:
-    """Traits (N,) with `axes` axes of length 1 added; wider traits are left out.
-
-    >>> spread({"chin": np.zeros(3), "strand": np.zeros((3, 24))}, 2)["chin"].shape
-    (3, 1, 1)
-    """
+    """Traits (N,) with `axes` axes of length 1 added; wider traits are left out."""
     return {k: v.reshape(-1, *[1] * axes) for k, v in traits.items() if v.ndim == 1}
 
 
@@ -54,11 +50,7 @@ PIVOT = 15.0  # depth of the plane that a turn leaves in place
 
 
 def per_face(values: Array, like: Array) -> Array:
-    """Give (N,) values as many trailing axes of length 1 as `like` has.
-
-    >>> per_face(np.zeros(3), np.zeros((3, 2, 5))).shape
-    (3, 1, 1)
-    """
+    """Give (N,) values as many trailing axes of length 1 as `like` has."""
     return values.reshape(len(values), *[1] * (like.ndim - 1))
 
 

@@ -97,10 +97,6 @@ def draw_traits(uniform: NDArray[np.float64]) -> Traits:
 
     Returns:
         Trait name → (N,), or (N, k) for the names in WIDE.
-
-    >>> traits = draw_traits(np.full((2, TOTAL), 0.5))
-    >>> traits["jaw"].round(3).tolist(), traits["strand"].shape
-    ([0.815, 0.815], (2, 24))
     """
     traits = {
         name: low + (high - low) * uniform[:, k]
@@ -188,11 +184,6 @@ def strengths(
 
     Returns:
         FACS number → (N, 2): left and right half of the image.
-
-    >>> from fer_lightning.data.faces.people import draw_traits
-    >>> au = strengths(np.array([3, 6]), draw_traits(np.full((2, 200), 0.5)), difficulty=0.0)
-    >>> bool(au[12][0, 0] > 0.6), bool(au[12][1, 0] < 0.2)  # happy pulls the lip corners
-    (True, True)
     """
     numbers = list(UNITS)
     table = np.zeros((len(FER_CLASSES), 4, len(numbers)))  # class, form, unit

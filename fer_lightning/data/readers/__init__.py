@@ -130,11 +130,7 @@ def read(
 
 
 def has_fer2013(path: PathOrStr) -> bool:
-    """Tell, without reading the images, whether there is FER-2013 at a path or in a folder.
-
-    >>> has_fer2013("no/such/folder")
-    False
-    """
+    """Tell, without reading the images, whether there is FER-2013 at a path or in a folder."""
     try:
         with open_source(locate(Path(path), "fer2013").path, "fer2013") as (_, forms):
             return forms[0].rank <= Rank.EXPRESSION_FOLDERS

@@ -34,11 +34,7 @@ _DAMAGE: tuple[type[Exception], ...] = (
 
 
 class Bounded(io.RawIOBase):
-    """A stream that refuses to deliver more than `limit` bytes.
-
-    >>> Bounded(io.BytesIO(b"abc"), 3, Path("a.gz")).read(10)
-    b'abc'
-    """
+    """A stream that refuses to deliver more than `limit` bytes."""
 
     def __init__(self, file: BinaryIO, limit: int, path: Path) -> None:
         self._file = file

@@ -39,16 +39,7 @@ def from_pictures(
     colour: bool | None,
     on_corrupt: Literal["error", "skip"],
 ) -> ImageSet:
-    """Read picture files with a label each, from class folders or a list.
-
-    Args:
-        tree: where they lie.
-        pictures: their paths, labels as the source writes them, and parts of its split.
-        class_names: what the labels mean.
-        image_size: side to resize to.
-        colour: whether to keep colours; None if there are any.
-        on_corrupt: what to do with damaged files.
-    """
+    """Read picture files with a label each, from class folders or a list."""
     names = pictures.names
     numbers, classes = number_classes(pictures.labels, class_names)
     found = read_pictures(tree, names, image_size=image_size, colour=colour, on_corrupt=on_corrupt)
@@ -82,11 +73,7 @@ def is_like_fer2013(found: Pictures) -> bool:
 
 
 def plain_name(path: Path) -> str:
-    """Return the name of a source without its endings.
-
-    >>> plain_name(Path("sets/cifar10.tar.gz"))
-    'cifar10'
-    """
+    """Return the name of a source without its endings."""
     return path.resolve().name.split(".")[0] or "data"
 
 

@@ -42,17 +42,7 @@ def find_batches(names: Iterable[str]) -> dict[str, tuple[str, ...]]:
 def read_batches(
     tree: Tree, names: Sequence[str], *, image_size: int | None, colour: bool | None
 ) -> ImageSet:
-    """Read batches and the class names that lie beside them.
-
-    Args:
-        tree: where they lie.
-        names: paths of the batches in one folder of it.
-        image_size: side to resize to.
-        colour: False for grey images; None keeps the colours.
-
-    Raises:
-        UserError: when a file is missing, damaged, or holds anything but arrays and plain values.
-    """
+    """Read batches and the class names that lie beside them."""
     folder = names[0].rpartition("/")[0]
     meta = f"{folder}/{META}" if folder else META
     if meta not in tree.members:

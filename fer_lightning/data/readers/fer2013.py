@@ -29,11 +29,7 @@ class Header:
 
 
 def column_names(head: bytes) -> list[str]:
-    r"""Return the first line's fields in small letters, without blanks and quotes.
-
-    >>> column_names(b'"emotion", Usage, pixels\r\n0,')
-    ['emotion', 'usage', 'pixels']
-    """
+    """Return the first line's fields in small letters, without blanks and quotes."""
     line = head.removeprefix(_BOM).split(b"\n", 1)[0].decode("utf-8", "replace")
     return [name.strip(' \t\r"').lower() for name in line.split(",")]
 
@@ -66,11 +62,7 @@ def has_usage(head: bytes) -> bool:
 
 
 def parse_header(head: bytes, where: str) -> Header:
-    r"""Find the columns of a CSV of faces, in any order.
-
-    >>> parse_header(b"emotion, Usage, pixels\n", "icml_face_data.csv")
-    Header(width=3, emotion=0, pixels=2, usage=1)
-    """
+    """Find the columns of a CSV of faces, in any order."""
     columns = column_names(head)
     if not has_labels(head):
         raise UserError(
@@ -107,11 +99,6 @@ def parse_numbers(text: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[n
         ends: (n,) index of each number's last digit in the text.
         None when the text holds anything but digits and blanks, a number above 255 or one of more
         than three digits: then a slower and more patient reader must look.
-
-    >>> parse_numbers(np.frombuffer(b"7 0 255", np.uint8))
-    (array([  7,   0, 255], dtype=uint8), array([0, 2, 6]))
-    >>> parse_numbers(np.frombuffer(b"7 256", np.uint8)) is None
-    True
     """
     digit = text - _ZERO  # blanks wrap to 240
     is_digit = digit < 10
@@ -160,13 +147,7 @@ class Rows(NamedTuple):
 
 
 def fast_rows(block: bytes, header: Header) -> Rows | None:
-    r"""Parse whole lines at once, or return None when anything about them is unusual.
-
-    >>> line = b"3," + b" ".join([b"255"] * 2304) + b",Training\n"
-    >>> rows = fast_rows(line * 2, Header(width=3, emotion=0, pixels=1, usage=2))
-    >>> rows.pixels.shape, rows.labels.tolist(), rows.usage.tolist()
-    ((2, 2304), [3, 3], [0, 0])
-    """
+    """Parse whole lines at once, or return None when anything about them is unusual."""
     text = np.frombuffer(bytearray(block), np.uint8)
     newlines = np.flatnonzero(text == _NEWLINE)
     commas = np.flatnonzero(text == _COMMA)
@@ -280,7 +261,7 @@ _BLOCK = limits.MIB // 2  # bytes parsed at once: small enough for the processor
 
 
 def read_csv(file: BinaryIO, where: str) -> Rows:
-    r"""Read every row of a CSV with the columns emotion, pixels and perhaps Usage.
+    """Read every row of a CSV with the columns emotion, pixels and perhaps Usage.
 
     Args:
         file: the file's bytes.
@@ -288,12 +269,6 @@ def read_csv(file: BinaryIO, where: str) -> Rows:
 
     Returns:
         (N, 1, 48, 48) uint8 images, (N,) int64 labels, (N,) int8 usages.
-
-    >>> import io
-    >>> row = "6,Training," + " ".join(["7"] * 2304)
-    >>> rows = read_csv(io.BytesIO(f"emotion, Usage, pixels\n{row}\n".encode()), "faces.csv")
-    >>> rows.pixels.shape, rows.labels, rows.usage
-    ((1, 1, 48, 48), array([6]), array([0], dtype=int8))
     """
     _keep_freed_memory()
     blocks = _blocks(file, where)

@@ -34,11 +34,7 @@ _PREFIX = re.compile("[a-z]+")
 
 
 def folder_usage(folder: str) -> Usage | None:
-    """Return the part of the split that a folder's name stands for, if any.
-
-    >>> folder_usage("Validation"), folder_usage("angry")
-    (<Usage.PUBLIC_TEST: 1>, None)
-    """
+    """Return the part of the split that a folder's name stands for, if any."""
     return FOLDERS.get(folder.lower())
 
 
@@ -95,10 +91,6 @@ def find_layouts(names: Iterable[str]) -> list[Layout]:
     A class folder holds pictures directly. Expressions come before other classes, a split before
     a single tree, then the one nearest to the top, then by name. Folders with fewer than two
     classes are none.
-
-    >>> [found] = find_layouts(["f/train/sad/1.jpg", "f/train/fear/2.jpg", "f/test/sad/3.jpg"])
-    >>> found.root, found.is_split, found.labels
-    ('f', True, ('sad', 'fear', 'sad'))
     """
     roots: dict[tuple[str, ...], list[tuple[str, str, Usage]]] = defaultdict(list)
     for name in names:

@@ -22,11 +22,7 @@ class Listing:
 
 
 def parse_line(line: str) -> tuple[str, str] | None:
-    """Split a line into path and label, or return None if its first field is no picture.
-
-    >>> parse_line("train_00001.jpg 5"), parse_line("a b.png, happy"), parse_line("path,label")
-    (('train_00001.jpg', '5'), ('a b.png', 'happy'), None)
-    """
+    """Split a line into path and label, or return None if its first field is no picture."""
     line = line.strip()
     path, found, label = line.rpartition("," if "," in line else "\t" if "\t" in line else " ")
     path, label = path.strip().strip('"'), label.strip().strip('"')
@@ -50,10 +46,6 @@ def read_lists(tree: Tree, lists: Sequence[str]) -> Listing:
     Several lists, such as one for train and one for test, are joined when no picture is in two of
     them; otherwise only the longest counts. A path is looked for beside its list, then from the
     top of the tree, then by its file name alone, where RAF-DB's ``_aligned`` copy comes first.
-
-    Args:
-        tree: holds lists and pictures.
-        lists: paths of the list files in it.
     """
     finder = _Finder(tree)
     rows = [_read_list(tree, name, finder) for name in sorted(lists)]

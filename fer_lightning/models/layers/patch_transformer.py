@@ -196,11 +196,7 @@ def check_transformer(
     drop_path: float,
     pool: str,
 ) -> None:
-    """Refuse sizes of a transformer that do not fit each other, before anything is built.
-
-    Raises:
-        UserError: naming the argument.
-    """
+    """Refuse sizes of a transformer that do not fit each other, before anything is built."""
     check_sizes(dim=dim, heads=heads)
     check_sizes(most=1000, depth=depth)
     check_sizes(mlp_width=int(dim * mlp_ratio))

@@ -45,11 +45,7 @@ class AttentivePooling:
     patch_mode: PatchMode = "hard"
 
     def check(self, patches: int, has_cls: bool) -> None:
-        """Refuse what makes no sense for a model of so many patches.
-
-        Raises:
-            UserError: naming the argument.
-        """
+        """Refuse what makes no sense for a model of so many patches."""
         words: tuple[tuple[str, str, tuple[str, ...]], ...] = (
             ("patch_criterion", self.patch_criterion, get_args(PatchCriterion)),
             ("token_criterion", self.token_criterion, get_args(TokenCriterion)),
@@ -133,33 +129,17 @@ class AttentivePooling:
 
 
 def strongest(scores: Tensor, k: int) -> Tensor:
-    """Return the indices of the k largest scores of each row, in ascending order, (B, k).
-
-    >>> import torch
-    >>> strongest(torch.tensor([[3.0, 1.0, 2.0]]), 2)
-    tensor([[0, 2]])
-    """
+    """Return the indices of the k largest scores of each row, in ascending order, (B, k)."""
     return scores.topk(k, dim=1, sorted=False).indices.sort(dim=1).values
 
 
 def take(tokens: Tensor, ids: Tensor) -> Tensor:
-    """Return the tokens with these indices: (B, n, D) of (B, N, D) and (B, n).
-
-    >>> import torch
-    >>> take(torch.tensor([[[5.0], [6.0], [7.0]]]), torch.tensor([[0, 2]]))
-    tensor([[[5.],
-             [7.]]])
-    """
+    """Return the tokens with these indices: (B, n, D) of (B, N, D) and (B, n)."""
     return tokens.gather(1, ids[..., None].expand(-1, -1, tokens.shape[-1]))
 
 
 def spread(tokens: Tensor, ids: Tensor, places: int) -> Tensor:
-    """Lay tokens, (B, n, D), at their places, (B, n), with zeros at the others: (B, places, D).
-
-    >>> import torch
-    >>> spread(torch.tensor([[[5.0], [7.0]]]), torch.tensor([[0, 2]]), 3)[0, :, 0]
-    tensor([5., 0., 7.])
-    """
+    """Lay tokens, (B, n, D), at their places, (B, n), with zeros at the others: (B, places, D)."""
     canvas = tokens.new_zeros(tokens.shape[0], places, tokens.shape[-1])
     return canvas.scatter(1, ids[..., None].expand_as(tokens), tokens)
 
@@ -174,13 +154,7 @@ def spread_square(weights: Tensor, ids: Tensor, places: int) -> Tensor:
 
 
 def take_square(square: Tensor, ids: Tensor) -> Tensor:
-    """Return the rows and columns of these tokens: the inverse of `spread_square`.
-
-    >>> import torch
-    >>> ids, weights = torch.tensor([[0, 2]]), torch.rand(1, 1, 2, 2)
-    >>> torch.equal(take_square(spread_square(weights, ids, 3), ids), weights)
-    True
-    """
+    """Return the rows and columns of these tokens: the inverse of `spread_square`."""
     _, H, N, _ = square.shape
     wide = square.gather(2, ids[:, None, :, None].expand(-1, H, -1, N))
     return wide.gather(3, ids[:, None, None].expand(-1, H, ids.shape[1], -1))
@@ -210,12 +184,7 @@ class Canvas(nn.Module):
 
 
 def patch_scores(patches: Tensor, criterion: PatchCriterion) -> Tensor:
-    """Return the strength of each patch, (B, N), from its channels, (B, N, D).
-
-    >>> import torch
-    >>> patch_scores(torch.tensor([[[1.0, -4.0], [2.0, 1.0]]]), "abs")
-    tensor([[5., 3.]])
-    """
+    """Return the strength of each patch, (B, N), from its channels, (B, N, D)."""
     if criterion == "abs":
         return patches.abs().sum(-1)
     return patches.sum(-1) if criterion == "sum" else patches.amax(-1)
@@ -241,14 +210,6 @@ class PatchPooling(nn.Module):
     Args:
         dim: width of a patch.
         criterion: as in `AttentivePooling`.
-
-    >>> import torch
-    >>> patches = torch.tensor([[[1.0], [-3.0], [2.0]]])
-    >>> pool = PatchPooling(1, "abs")
-    >>> pool(patches, AttentivePooling(keep_patches=2))[1]
-    tensor([[1, 2]])
-    >>> pool(patches, AttentivePooling(patch_mode="soft"))[0].flatten().tolist()
-    [0.3333333432674408, -3.0, 1.3333333730697632]
     """
 
     def __init__(self, dim: int, criterion: PatchCriterion) -> None:
@@ -324,10 +285,6 @@ def token_scores(q: Tensor, k: Tensor, prefix: int, criterion: TokenCriterion) -
         k: (B, heads, prefix + n, d).
         prefix: tokens before those of the patches.
         criterion: how heads are joined.
-
-    >>> q, k = torch.ones(1, 2, 3, 1), torch.tensor([[0.0, -5, 1], [0, 2, 1]]).view(1, 2, 3, 1)
-    >>> [token_scores(q, k, 1, criterion).tolist() for criterion in ("sum", "abs", "max")]
-    [[[-3.0, 2.0]], [[7.0, 2.0]], [[2.0, 1.0]]]
     """
     logits = (k[:, :, prefix:] @ q[:, :, 0, :, None])[..., 0] * q.shape[-1] ** -0.5  # B, heads, n
     if criterion == "abs":

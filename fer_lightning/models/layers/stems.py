@@ -49,11 +49,7 @@ class ConvStem(nn.Sequential):
 
 
 def check_widths(widths: Sequence[int], count: int) -> None:
-    """Refuse anything but the widths of so many convolutions.
-
-    Raises:
-        UserError: another number of them, or a width below 1.
-    """
+    """Refuse anything but the widths of so many convolutions."""
     if len(widths) != count:
         raise UserError(f"expected widths of {count} convolutions but got {widths}")
     for width in widths:
@@ -62,9 +58,6 @@ def check_widths(widths: Sequence[int], count: int) -> None:
 
 def check_stem(image_size: int, stride: int) -> int:
     """Return the side of the grid that a stem makes of images.
-
-    Raises:
-        UserError: the stem's stride does not divide the size.
 
     >>> check_stem(48, 4)
     12

@@ -16,11 +16,6 @@ class PatchEmbed(nn.Module):
         patch_size: height and width of a patch in pixels.
         in_chans: channels of the images.
         dim: width of a token.
-
-    >>> import torch
-    >>> embed = PatchEmbed(48, 6, 1, 128)
-    >>> embed(torch.zeros(2, 1, 48, 48)).shape, embed.grid
-    (torch.Size([2, 64, 128]), (8, 8))
     """
 
     def __init__(self, image_size: int, patch_size: int, in_chans: int, dim: int) -> None:
@@ -38,13 +33,7 @@ class PatchEmbed(nn.Module):
 
 
 class Attention(nn.Module):
-    """Multi-head self-attention with one projection for queries, keys and values.
-
-    >>> import torch
-    >>> attention, x = Attention(8, heads=2), torch.randn(1, 5, 8)
-    >>> attention(x).shape, attention(x, first=1).shape
-    (torch.Size([1, 5, 8]), torch.Size([1, 1, 8]))
-    """
+    """Multi-head self-attention with one projection for queries, keys and values."""
 
     def __init__(self, dim: int, heads: int, dropout: float = 0.0, qkv_bias: bool = True) -> None:
         super().__init__()
@@ -96,12 +85,6 @@ def mix(
 
     Returns:
         (B, heads, n, d).
-
-    >>> import torch
-    >>> (q, k, v), maps = torch.randn(3, 1, 2, 5, 4), []
-    >>> out = mix(q, k, v, see=lambda weights: maps.append(weights) or weights)
-    >>> maps[0].shape, torch.allclose(out, mix(q, k, v), atol=1e-6)
-    (torch.Size([1, 2, 5, 5]), True)
     """
     if see is None:
         return F.scaled_dot_product_attention(q, k, v, dropout_p=dropout)

@@ -75,12 +75,6 @@ def attention_to_regions(maps: Tensor, masks: Tensor) -> Tensor:
     Args:
         maps: (B, h, w), not negative.
         masks: (B, H, W) from 0 to 1; averaged over the area of each place of the map's grid.
-
-    >>> import torch
-    >>> maps = torch.tensor([[[3.0, 1.0], [0.0, 0.0]]])
-    >>> mask = torch.tensor([[[1.0, 0.0], [0.0, 0.0]]])  # a share of 3/4
-    >>> round(attention_to_regions(maps, mask).exp().item(), 4)
-    1.3333
     """
     maps = maps.float()  # shares of half-precision maps would be coarse
     inside = F.adaptive_avg_pool2d(masks.float()[:, None], (maps.shape[1], maps.shape[2]))[:, 0]
@@ -97,13 +91,7 @@ def attention_to_regions(maps: Tensor, masks: Tensor) -> Tensor:
 def guided_maps(
     net: VisionModel, images: Tensor, label: Tensor, kind: Kind
 ) -> tuple[Tensor, Tensor]:
-    """Return logits, (B, K), and non-negative maps at the model's own grid, (B, h, w).
-
-    >>> from fer_lightning.models import ViT
-    >>> images, label = torch.rand(2, 1, 48, 48), torch.tensor([3, 0])
-    >>> [t.shape for t in guided_maps(ViT(), images, label, "cam")]
-    [torch.Size([2, 7]), torch.Size([2, 8, 8])]
-    """
+    """Return logits, (B, K), and non-negative maps at the model's own grid, (B, h, w)."""
     if kind == "attention":
         logits, layers = net.attend(images)
         return logits, cls_map(net, layers[-1])
@@ -145,10 +133,6 @@ def softened(signed: Tensor) -> Tensor:
     would get no gradient. Trained by this term alone on 16 drawn faces, with ReLU up to 12 maps
     became all zero; with this the share in the masks rose from 0.06 to 0.56 (ViT, learning rate
     3e-3) or 0.36 with 3 zero maps (5e-4), while a CNN kept 4 zero maps: better, not safe.
-
-    >>> softened(torch.tensor([[[-2.0, 2.0]]])).tolist()[0][0] == F.softplus(
-    ...     torch.tensor([-1.0, 1.0])).tolist()
-    True
     """
     size = signed.detach().abs().mean((1, 2), keepdim=True)
     return F.softplus(signed / size.clamp(min=torch.finfo(size.dtype).tiny))
@@ -156,14 +140,7 @@ def softened(signed: Tensor) -> Tensor:
 
 @contextmanager
 def watched(layer: nn.Module) -> Iterator[list[Tensor]]:
-    """Collect what a layer returns, as part of the graph.
-
-    >>> layer = nn.Linear(2, 2)
-    >>> with watched(layer) as outputs:
-    ...     out = layer(torch.ones(1, 2)).relu_().sum()
-    >>> torch.equal(outputs[0].relu().sum(), out), len(layer._forward_hooks)
-    (True, 0)
-    """
+    """Collect what a layer returns, as part of the graph."""
     outputs: list[Tensor] = []
 
     def keep(_module: nn.Module, _args: object, output: Tensor) -> Tensor:
@@ -179,11 +156,7 @@ def watched(layer: nn.Module) -> Iterator[list[Tensor]]:
 
 
 def check_kind(net: VisionModel, kind: Kind) -> None:
-    """Ask the model for such maps once, so that one without any is refused before training.
-
-    Raises:
-        UserError: the model has no attention over the whole image, or no layer for Grad-CAM.
-    """
+    """Ask the model for such maps once, so that one without any is refused before training."""
     if kind == "cam":
         _ = net.cam_layer
         return

@@ -113,16 +113,7 @@ class Objective(nn.Module):
 
 @contextmanager
 def head_inputs(net: VisionModel) -> Iterator[list[Tensor]]:
-    """Collect what the head reads: the features of the same pass, whichever way it is made.
-
-    >>> import torch
-    >>> from fer_lightning.models import ViT
-    >>> net, images = ViT(), torch.rand(2, 1, 48, 48)
-    >>> with head_inputs(net) as features:
-    ...     _ = net.attend(images)
-    >>> torch.allclose(features[0], net.features(images), atol=1e-5)
-    True
-    """
+    """Collect what the head reads: the features of the same pass, whichever way it is made."""
     features: list[Tensor] = []
     handle = net.head.register_forward_pre_hook(lambda _, args: features.append(args[0]))
     try:
