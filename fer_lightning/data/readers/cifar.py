@@ -63,8 +63,9 @@ def read_batches(
         for name, (pixels, _) in zip(names, batches, strict=True)
         for row in range(1, len(pixels) + 1)
     ]
+    is_whole = all((usages == usage).sum() == count for usage, count in WHOLE.items())
     return ImageSet(
-        name=_name(usages),
+        name="CIFAR-10" if is_whole else f"CIFAR-10 (partial, {len(usages):,} images)",
         images=_conform(images, image_size, colour),
         labels=np.concatenate([labels for _, labels in batches]),
         usage=usages,
@@ -129,9 +130,3 @@ def _conform(
     pictures = [resize(picture, image_size or SHAPE[1]) for picture in pictures]
     stack = np.stack(pictures)
     return stack[:, None] if colour is False else np.ascontiguousarray(stack.transpose(0, 3, 1, 2))
-
-
-def _name(usages: NDArray[np.int8]) -> str:
-    if all((usages == usage).sum() == count for usage, count in WHOLE.items()):
-        return "CIFAR-10"
-    return f"CIFAR-10 (partial, {len(usages):,} images)"

@@ -1,7 +1,6 @@
 """A FER-2013 CSV file, read block by block so that memory stays near the size of the images."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import BinaryIO, NamedTuple
 
 import numpy as np
@@ -12,14 +11,35 @@ from fer_lightning.data.labels import FER_CLASSES
 from fer_lightning.data.readers import limits
 from fer_lightning.errors import UserError
 
-# --- The first line of a FER-2013 CSV file: which column holds what
-
-
+SIDE = 48
+PIXELS = SIDE * SIDE
+USAGES = {
+    b"training": Usage.TRAINING,
+    b"publictest": Usage.PUBLIC_TEST,
+    b"privatetest": Usage.PRIVATE_TEST,
+}
+# images per usage (Training, PublicTest, PrivateTest) and class, in the order of FER_CLASSES
+FER2013_COUNTS = np.array(
+    [
+        [3995, 436, 4097, 7215, 4830, 3171, 4965],
+        [467, 56, 496, 895, 653, 415, 607],
+        [491, 55, 528, 879, 594, 416, 626],
+    ]
+)
+_BLOCK = limits.MIB // 2  # bytes parsed at once: small enough for the processor's cache
 _BOM = b"\xef\xbb\xbf"  # some editors put it before UTF-8
+_ZERO, _SPACE, _COMMA, _NEWLINE = (np.uint8(ord(letter)) for letter in "0 ,\n")
 
 
-@dataclass(frozen=True)
-class Header:
+class Rows(NamedTuple):
+    """Consecutive rows: (n, 2304) uint8 pixels, (n,) int64 labels, (n,) int8 usages."""
+
+    pixels: NDArray[np.uint8]
+    labels: NDArray[np.int64]
+    usage: NDArray[np.int8]
+
+
+class _Header(NamedTuple):
     """The columns by position; `usage` is None when the file does not tell the official split."""
 
     width: int
@@ -34,37 +54,10 @@ def column_names(head: bytes) -> list[str]:
     return [name.strip(' \t\r"').lower() for name in line.split(",")]
 
 
-def is_fer_csv(head: bytes) -> bool:
-    r"""Tell by its first line whether a file is a CSV of faces, labelled or not.
-
-    >>> is_fer_csv(b"emotion,pixels,Usage\n0,70 80"), is_fer_csv(b"path,label\n")
-    (True, False)
-    """
-    return "pixels" in column_names(head)
-
-
-def has_labels(head: bytes) -> bool:
-    r"""Tell by its first line whether a CSV of faces says which expression each shows.
-
-    >>> has_labels(b"emotion,pixels\n"), has_labels(b"pixels\n")
-    (True, False)
-    """
-    return "emotion" in column_names(head)
-
-
-def has_usage(head: bytes) -> bool:
-    r"""Tell by its first line whether a CSV of faces tells the official split.
-
-    >>> has_usage(b"emotion, Usage, pixels\n"), has_usage(b"emotion,pixels\n")
-    (True, False)
-    """
-    return "usage" in column_names(head)
-
-
-def parse_header(head: bytes, where: str) -> Header:
+def _parse_header(head: bytes, where: str) -> _Header:
     """Find the columns of a CSV of faces, in any order."""
     columns = column_names(head)
-    if not has_labels(head):
+    if "emotion" not in columns:
         raise UserError(
             f"expected the columns emotion and pixels, but {where} has no labels (only "
             f"{', '.join(columns)}); use fer2013.csv, icml_face_data.csv or train.csv"
@@ -75,13 +68,7 @@ def parse_header(head: bytes, where: str) -> Header:
             f"expected each column once, but {where} has {repeated[0]} twice; remove one"
         )
     usage = columns.index("usage") if "usage" in columns else None
-    return Header(len(columns), columns.index("emotion"), columns.index("pixels"), usage)
-
-
-# --- Text such as ``70 80 255`` to uint8 numbers, a whole block of rows at once
-
-
-_ZERO, _SPACE = np.uint8(ord("0")), np.uint8(ord(" "))
+    return _Header(len(columns), columns.index("emotion"), columns.index("pixels"), usage)
 
 
 def parse_numbers(text: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[np.intp]] | None:
@@ -125,28 +112,7 @@ def parse_numbers(text: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[n
     return tail, ends
 
 
-# --- Rows of a FER-2013 CSV to arrays: a fast way for clean blocks, a patient one that explains
-
-
-SIDE = 48
-PIXELS = SIDE * SIDE
-USAGES = {
-    b"training": Usage.TRAINING,
-    b"publictest": Usage.PUBLIC_TEST,
-    b"privatetest": Usage.PRIVATE_TEST,
-}
-_BLANK, _COMMA, _NEWLINE = 32, 44, 10
-
-
-class Rows(NamedTuple):
-    """Consecutive rows: (n, 2304) uint8 pixels, (n,) int64 labels, (n,) int8 usages."""
-
-    pixels: NDArray[np.uint8]
-    labels: NDArray[np.int64]
-    usage: NDArray[np.int8]
-
-
-def fast_rows(block: bytes, header: Header) -> Rows | None:
+def _fast_rows(block: bytes, header: _Header) -> Rows | None:
     """Parse whole lines at once, or return None when anything about them is unusual."""
     text = np.frombuffer(bytearray(block), np.uint8)
     newlines = np.flatnonzero(text == _NEWLINE)
@@ -162,7 +128,7 @@ def fast_rows(block: bytes, header: Header) -> Rows | None:
 
     if not (edges[:, header.emotion + 1] - edges[:, header.emotion] == 2).all():  # one character
         return None
-    labels = text[edges[:, header.emotion] + 1] - np.uint8(ord("0"))
+    labels = text[edges[:, header.emotion] + 1] - _ZERO
     usage = _fast_usages(block, edges, header)
     if usage is None or (labels >= len(FER_CLASSES)).any():
         return None
@@ -170,9 +136,9 @@ def fast_rows(block: bytes, header: Header) -> Rows | None:
     bounds = edges[:, header.pixels : header.pixels + 2]
     end = 0
     for start, next_end in bounds.tolist():  # leave nothing but pixels in the text
-        text[end : start + 1] = _BLANK
+        text[end : start + 1] = _SPACE
         end = next_end
-    text[end:] = _BLANK
+    text[end:] = _SPACE
     parsed = parse_numbers(text)
     if parsed is None or len(parsed[0]) != n * PIXELS:
         return None
@@ -183,7 +149,7 @@ def fast_rows(block: bytes, header: Header) -> Rows | None:
     return Rows(values.reshape(n, PIXELS), labels.astype(np.int64), usage)
 
 
-def _fast_usages(block: bytes, edges: NDArray[np.intp], header: Header) -> NDArray[np.int8] | None:
+def _fast_usages(block: bytes, edges: NDArray[np.intp], header: _Header) -> NDArray[np.int8] | None:
     if header.usage is None:
         return np.full(len(edges), Usage.UNKNOWN, np.int8)
     spans = edges[:, header.usage : header.usage + 2].tolist()
@@ -191,7 +157,7 @@ def _fast_usages(block: bytes, edges: NDArray[np.intp], header: Header) -> NDArr
     return None if None in found else np.array(found, np.int8)
 
 
-def patient_rows(block: bytes, header: Header, first_row: int, where: str) -> Rows:
+def _patient_rows(block: bytes, header: _Header, first_row: int, where: str) -> Rows:
     """Parse line by line; a fault is told with its row, counted from 1 below the header."""
     pixels, labels, usages = [], [], []
     row = first_row
@@ -257,9 +223,6 @@ def _shown(field: bytes) -> str:
     return repr(field[:40].decode("utf-8", "replace"))
 
 
-_BLOCK = limits.MIB // 2  # bytes parsed at once: small enough for the processor's cache
-
-
 def read_csv(file: BinaryIO, where: str) -> Rows:
     """Read every row of a CSV with the columns emotion, pixels and perhaps Usage.
 
@@ -272,13 +235,13 @@ def read_csv(file: BinaryIO, where: str) -> Rows:
     """
     _keep_freed_memory()
     blocks = _blocks(file, where)
-    header = parse_header(next(blocks, b""), where)
+    header = _parse_header(next(blocks, b""), where)
     parts: list[Rows] = []
     row = 0
     for block in blocks:
-        part = fast_rows(block, header)
+        part = _fast_rows(block, header)
         if part is None:
-            part = patient_rows(block, header, row, where)
+            part = _patient_rows(block, header, row, where)
         parts.append(part)
         row += len(part.labels)
     if row == 0:
@@ -323,19 +286,6 @@ def _plain(block: bytes) -> bytes:
 def _keep_freed_memory() -> None:
     """Make glibc reuse freed arrays: it learns from the size of what was freed (2.6 s → 1.0 s)."""
     np.empty(31 * limits.MIB, np.uint8)  # just below the 32 MiB that it is willing to learn
-
-
-# --- FER-2013's own numbers, by which a full or partial copy of it is recognised
-
-
-# images per usage (Training, PublicTest, PrivateTest) and class, in the order of FER_CLASSES
-FER2013_COUNTS = np.array(
-    [
-        [3995, 436, 4097, 7215, 4830, 3171, 4965],
-        [467, 56, 496, 895, 653, 415, 607],
-        [491, 55, 528, 879, 594, 416, 626],
-    ]
-)
 
 
 def fer2013_name(labels: NDArray[np.int64], usage: NDArray[np.int8]) -> str | None:
