@@ -51,12 +51,6 @@ def attention_figure(
         names: N words below the faces, such as class and prediction.
         title: model, layer, data set and its fingerprint.
 
-    Returns:
-        A figure as wide as two columns, one row a face.
-
-    Raises:
-        UserError: not one set of maps a face.
-
     >>> figure = attention_figure(np.zeros((1, 8, 8), np.uint8), np.ones((1, 2, 4, 4)))
     >>> [text.get_text() for text in figure.axes[0].texts]
     ['image', 'head 1', 'head 2', 'mean', 'max 1.0', 'max 1.0', 'max 1.0']
@@ -130,12 +124,6 @@ def position_figure(
         similarity: (h·w, h·w) cosine similarities.
         grid: h and w.
         title: model, epoch, data set and its fingerprint.
-
-    Returns:
-        A figure as wide as two columns: the map of the centre patch, and all h·w maps.
-
-    Raises:
-        UserError: similarities that do not fit the grid.
 
     >>> figure = position_figure(np.eye(16), (4, 4))
     >>> figure.axes[0].get_title(), int(figure.axes[0].images[0].get_array().argmax())

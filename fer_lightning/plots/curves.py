@@ -46,9 +46,6 @@ def training_curves(
         title: model, data set and its fingerprint.
         majority: share of the most frequent class, drawn as the accuracy to leave behind.
 
-    Returns:
-        A figure one and a half columns wide, the epoch of the best validation accuracy marked.
-
     >>> rows = [{"epoch": 0, "val/acc": 0.2}, {"epoch": 1, "val/acc": "0.4"}]
     >>> training_curves(rows).get_supxlabel()
     'Best validation accuracy 0.400 in epoch 1 (vertical line).'
@@ -130,9 +127,6 @@ def model_curves(
         ylabel: of all panels; they then have the same scale.
         title: data set and its fingerprint.
         caption: what a line is.
-
-    Returns:
-        A figure as wide as two columns, or narrower for a single panel.
 
     >>> line = (np.array([0.0, 1.0]), np.array([0.2, 0.4]))
     >>> figure = model_curves([Panel("30 %", {"cnn": [line]}, {"majority": 0.25})], ["cnn"])
@@ -241,9 +235,6 @@ def accuracy_by_fraction(
         pair: the two models of the lead.
         title: data set and its fingerprint.
         caption: what the intervals cover.
-
-    Returns:
-        A figure as wide as two columns, or narrower with one panel; every seed is a dot.
 
     >>> one = Level(0.3, 0.5, 0.48, 0.52, (0.49, 0.51))
     >>> [len(axes.collections) for axes in accuracy_by_fraction({"cnn": [one]}).axes]

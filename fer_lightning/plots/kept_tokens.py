@@ -42,12 +42,6 @@ def kept_tokens_figure(
         title: model, epoch, data set and its fingerprint.
         everywhere: the same of many images, (M, h, w), for the last row.
 
-    Returns:
-        A figure as wide as two columns, one row a face.
-
-    Raises:
-        UserError: not one mask a face.
-
     >>> figure = kept_tokens_figure(
     ...     np.zeros((1, 8, 8), np.uint8), {"patch pooling": np.eye(4, dtype=bool)[None]}
     ... )

@@ -51,12 +51,6 @@ def reliability_diagram(
         n_bins: number of bins, as for the ECE.
         title: model, data set and its fingerprint.
 
-    Returns:
-        A figure as wide as one column.
-
-    Raises:
-        UserError: not one answer a confidence.
-
     >>> figure = reliability_diagram(np.array([0.9, 0.8]), np.array([True, False]), 0.35, 0.2)
     >>> figure.get_supxlabel().split(";")[0]
     'ECE 0.350'
@@ -67,23 +61,16 @@ def reliability_diagram(
     figure = new_figure(SINGLE, 3.4, title, _caption(ece, ece_floor, int(known.sum())))
     diagram, histogram = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1))
     diagram.plot([0, 1], [0, 1], color=GREY, linestyle="--", linewidth=0.9)
-    diagram.set_ylabel("accuracy")
-    diagram.set_ylim(0, 1)
-    diagram.set_xlim(0, 1)
-    histogram.set_ylabel("images")
-    histogram.set_xlabel("confidence")
+    diagram.set(ylabel="accuracy", ylim=(0, 1), xlim=(0, 1))
+    histogram.set(ylabel="images", xlabel="confidence")
     full = bins.images > 0
     if full.any():
-        width = 1 / n_bins
-        left = bins.edges[:-1]
-        diagram.bar(
-            left, bins.accuracy, width, align="edge", color=BLUE, alpha=0.3, edgecolor="white"
-        )
+        boxes: dict[str, Any] = {"width": 1 / n_bins, "align": "edge", "edgecolor": "white"}
+        diagram.bar(bins.edges[:-1], bins.accuracy, color=BLUE, alpha=0.3, **boxes)
         diagram.vlines(bins.confidence, bins.low, bins.high, color=BLUE, linewidth=0.9)
         diagram.plot(bins.confidence[full], bins.accuracy[full], "o-", color=BLUE, markersize=3)
-        histogram.bar(left, bins.images, width, align="edge", color=GREY, edgecolor="white")
-        mean = confidences[known].mean()
-        histogram.axvline(mean, color=VERMILLION, linewidth=1)
+        histogram.bar(bins.edges[:-1], bins.images, color=GREY, **boxes)
+        histogram.axvline(confidences[known].mean(), color=VERMILLION, linewidth=1)
         histogram.axvline(right[known].mean(), color=BLUE, linewidth=1, linestyle="--")
     else:
         note(diagram, "no predictions")
@@ -107,11 +94,9 @@ def binned(confidences: NDArray[np.floating[Any]], right: NDArray[np.bool_], n_b
 
 
 def _caption(ece: float, floor: float, images: int) -> str:
-    def told(value: float) -> str:
-        return f"{value:.3f}" if np.isfinite(value) else "n/a"
-
+    ece_text, floor_text = (f"{v:.3f}" if np.isfinite(v) else "n/a" for v in (ece, floor))
     return (
-        f"ECE {told(ece)}; a perfectly calibrated model with these {images:,} confidences would "
-        f"score {told(floor)}. Dashed diagonal: perfect. Vertical strokes: 95 % intervals. Below: "
+        f"ECE {ece_text}; a perfectly calibrated model with these {images:,} confidences would "
+        f"score {floor_text}. Dashed diagonal: perfect. Vertical strokes: 95 % intervals. Below: "
         "mean confidence (orange line) and accuracy (blue, dashed)."
     )

@@ -121,9 +121,6 @@ def parallel_coordinates(
         caption: below it.
         dashed: which runs were stopped early.
 
-    Returns:
-        A figure with the best run on top, in black.
-
     >>> lr, acc = Axis("lr", [1e-4, 1e-3], log=True), Axis("val/acc", [0.3, 0.5])
     >>> len(parallel_coordinates([lr, acc]).axes[0].lines)
     8
@@ -208,9 +205,6 @@ def importance_figure(
         metric: what is explained.
         title: above it.
         caption: below it.
-
-    Returns:
-        A figure one and a half columns wide.
 
     >>> figure = importance_figure([Bar("lr", 0.8, 0.1, -0.5)], "val/acc")
     >>> [axes.get_xlabel() for axes in figure.axes]

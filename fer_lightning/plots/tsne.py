@@ -32,7 +32,9 @@ def tsne_figure(
     quality: Mapping[str, float],
     title: str = "",
 ) -> Figure:
-    """Draw one mark an image; a class has a colour and a shape of its own.
+    """Draw one mark per image; each class has a colour and a shape of its own.
+
+    The axes have no ticks: t-SNE's coordinates mean nothing.
 
     Args:
         points: (N, 2), rows with NaN are not drawn.
@@ -40,12 +42,6 @@ def tsne_figure(
         classes: names in label order.
         quality: what `metrics.embedding_quality` gives; what is missing or NaN reads "n/a".
         title: model, epoch, data set and its fingerprint.
-
-    Returns:
-        A figure as wide as one column. Its axes have no ticks: t-SNE's coordinates mean nothing.
-
-    Raises:
-        UserError: points that are not (N, 2), or not one label each.
 
     >>> figure = tsne_figure(np.zeros((2, 2)), np.array([0, 0]), ("cat", "dog"), quality={})
     >>> [text.get_text() for text in figure.legends[0].get_texts()]
@@ -64,13 +60,9 @@ def tsne_figure(
     entries: dict[str, Artist] = {}
     for place, name in enumerate(classes):
         colour, marker = _mark(place)
-        shown: dict[str, Any] = {
-            "color": colour,
-            "marker": marker,
-            "linestyle": "",
-            "markeredgewidth": 0,
-        }
-        entries[f"{name} ({(labels == place).sum()})"] = Line2D([], [], markersize=5, **shown)
+        entries[f"{name} ({(labels == place).sum()})"] = Line2D(
+            [], [], color=colour, marker=marker, linestyle="", markeredgewidth=0, markersize=5
+        )
     for some in np.array_split(order, 12):  # few calls, yet classes mixed from back to front
         for place in np.unique(labels[some]):
             colour, marker = _mark(int(place))
@@ -92,19 +84,15 @@ def _mark(place: int) -> tuple[str, str]:
 def _caption(labels: NDArray[np.integer[Any]], quality: Mapping[str, float]) -> str:
     """Put the quality into words; chance is the share of the largest class."""
 
-    def told(name: str) -> str:
+    def shown(name: str) -> str:
         value = quality.get(name, math.nan)
         return "n/a" if math.isnan(value) else f"{value:.2f}"
 
-    chance = (
-        f"{np.unique(labels, return_counts=True)[1].max() / len(labels):.2f}"
-        if len(labels)
-        else "n/a"
-    )
+    chance = f"{np.bincount(labels).max() / len(labels):.2f}" if len(labels) else "n/a"
     return (
-        f"{len(labels)} images. kNN accuracy {told('knn_features')} in feature space, "
-        f"{told('knn_points')} in this plane (largest class {chance}). "
-        f"Silhouette {told('silhouette_features')} in feature space, "
-        f"{told('silhouette_points')} here. Trustworthiness {told('trustworthiness')}. "
+        f"{len(labels)} images. kNN accuracy {shown('knn_features')} in feature space, "
+        f"{shown('knn_points')} in this plane (largest class {chance}). "
+        f"Silhouette {shown('silhouette_features')} in feature space, "
+        f"{shown('silhouette_points')} here. Trustworthiness {shown('trustworthiness')}. "
         "Distances between clusters mean nothing."
     )
