@@ -17,9 +17,12 @@ from fer_lightning.errors import UserError
 from fer_lightning.runs.find import find_runs
 from fer_lightning.runs.folder import RunFolder
 from fer_lightning.tracking.convert import Conversion
-from fer_lightning.tracking.tensorboard import CONFIG
+from fer_lightning.tracking.events import CONFIG
 
-# --- One folder for TensorBoard: links to the event files of runs, and converted runs beside them
+TENSORS = 4  # sets of features kept in memory
+HOST = "127.0.0.1"
+LARGEST_PORT = 65535
+RELOAD = 5.0  # seconds between looks for new events
 
 
 class Logdir:
@@ -38,21 +41,23 @@ class Logdir:
 
     def refresh(self) -> list[str]:
         """Show new runs and new epochs; return sentences on what could not be read."""
-        told = []
+        problems = []
         for name, path in find_runs(self.root).items():
             if name in self.linked:
                 continue
-            if has_events(path) and self._link(name, path):
+            run = RunFolder(path)
+            has_events = any(run.tensorboard.glob("events.out.tfevents.*"))
+            if has_events and self._link(name, path):
                 continue
-            if name not in self.converted and not has_numbers(path):
-                continue  # just begun
             if name not in self.converted:
+                if not run.metrics.is_file() and not run.complete:
+                    continue  # just begun
                 self.converted[name] = Conversion(path, self.place / name)
             conversion = self.converted[name]
             if not conversion.complete:
-                told += conversion.update()
+                problems += conversion.update()
                 self.waiting += [] if name in self.waiting else [name]
-        return told
+        return problems
 
     def show_pictures(self) -> list[str] | None:
         """Show the pictures of one run that waits; None if none does."""
@@ -83,23 +88,7 @@ class Logdir:
         return True
 
 
-def has_events(run: Path) -> bool:
-    """Whether a run wrote event files."""
-    return any(RunFolder(run).tensorboard.glob("events.out.tfevents.*"))
-
-
-def has_numbers(run: Path) -> bool:
-    """Whether there is anything to convert."""
-    return RunFolder(run).metrics.is_file() or RunFolder(run).complete
-
-
-# --- Two of TensorBoard's pages, made to keep up with runs that come and go
-
-
-TENSORS = 4  # sets of features kept in memory
-
-
-class LiveProjector(projector_plugin.ProjectorPlugin):
+class _LiveProjector(projector_plugin.ProjectorPlugin):
     """The projector, which reads again what a training has replaced."""
 
     _changed_at: dict[str, float] | None = None
@@ -115,7 +104,7 @@ class LiveProjector(projector_plugin.ProjectorPlugin):
             super()._update_configs()
 
 
-class AllColumns(Context):
+class _AllColumns(Context):
     """Columns of the HParams page from all runs; results as the runs name them."""
 
     def _find_experiment_tag(self, runs: Any, include_metrics: bool) -> Any:
@@ -127,34 +116,24 @@ class AllColumns(Context):
         return found
 
 
-class WholeHParams(HParamsPlugin):
+class _WholeHParams(HParamsPlugin):
     """The HParams page with the columns of all runs."""
 
     def __init__(self, context: TBContext) -> None:
         super().__init__(context)
-        self._context = AllColumns(context)
-
-
-REPLACED: dict[type, type] = {
-    projector_plugin.ProjectorPlugin: LiveProjector,
-    HParamsPlugin: WholeHParams,
-}
+        self._context = _AllColumns(context)
 
 
 def plugins() -> list[Any]:
-    """TensorBoard's pages with ours in the places of theirs."""
+    """Return TensorBoard's pages with ours in the places of theirs."""
     from tensorboard import default
 
-    return [REPLACED.get(page, page) for page in default.get_plugins()]
+    ours = {projector_plugin.ProjectorPlugin: _LiveProjector, HParamsPlugin: _WholeHParams}
+    return [ours.get(page, page) for page in default.get_plugins()]
 
 
 def _changed(path: Path) -> float:
     return path.stat().st_mtime if path.is_file() else 0.0
-
-
-HOST = "127.0.0.1"
-LARGEST_PORT = 65535
-RELOAD = 5.0  # seconds between looks for new events
 
 
 def serve(logdir: Path, port: int | None) -> str:

@@ -3,7 +3,7 @@
 import contextlib
 import os
 import socket
-from collections.abc import Mapping, MutableMapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -16,14 +16,17 @@ from lightning.pytorch.utilities import rank_zero_only, rank_zero_warn
 
 from fer_lightning import keys
 from fer_lightning.runs.folder import RunFolder
-from fer_lightning.tracking.tracker import is_rank_zero, never_fails
-
-# --- Where W&B tracks a run, whether it can be used online, and how long a run waits for it
-
+from fer_lightning.tracking.tracker import disable_after_error, is_rank_zero
 
 Mode = Literal["online", "offline", "disabled"]
 BEGIN = 30  # seconds for the server to take a run
 CONNECT = 5  # seconds for it to be there at all
+END = 60  # seconds for the server to take a run's last data
+UPLOAD = 600  # with a checkpoint
+MODEL_FILE = "model.ckpt"  # in an artifact, as `WandbLogger` calls it
+COLUMNS = ("Actual", "Predicted", "nPredictions")  # of W&B's own chart of a confusion matrix
+RUN, SWEEP, PROJECT = "WANDB_RUN_ID", "WANDB_SWEEP_ID", "WANDB_PROJECT"  # set by a sweep's agent
+guarded = disable_after_error("W&B")
 
 
 @dataclass(frozen=True)
@@ -98,75 +101,14 @@ def bounded(mode: Mode, end: float) -> wandb.Settings:
     )
 
 
-# --- A confusion matrix as W&B itself shows it
-
-
-COLUMNS = ("Actual", "Predicted", "nPredictions")  # of W&B's own chart
-
-
-def confusion_rows(counts: Sequence[Sequence[int]], classes: Sequence[str]) -> list[list[Any]]:
-    """Write a matrix as one row a pair of classes: true, predicted, images."""
-    return [
-        [actual, predicted, count]
-        for actual, row in zip(classes, counts, strict=True)
-        for predicted, count in zip(classes, row, strict=True)
-    ]
-
-
-def confusion_chart(
-    title: str, counts: Sequence[Sequence[int]], classes: Sequence[str]
-) -> wandb.plot.CustomChart:
-    """Make W&B's chart of a matrix; logging it also logs a small table of its numbers."""
-    columns: list[Any] = [*COLUMNS]
-    table = wandb.Table(columns, [*confusion_rows(counts, classes)])
-    fields = {name: name for name in COLUMNS}
-    return wandb.plot_table("wandb/confusion_matrix/v1", table, fields, {"title": title})
-
-
-# --- What a sweep's agent decides for the run that it starts, by environment variables
-
-
-RUN, SWEEP, PROJECT = "WANDB_RUN_ID", "WANDB_SWEEP_ID", "WANDB_PROJECT"
-
-
-@dataclass(frozen=True)
-class Where:
-    """A run's place on W&B."""
-
-    project: str
-    run_id: str
-
-
-def sweep_of(environment: Mapping[str, str]) -> str | None:
-    """The sweep that this run belongs to."""
-    return environment.get(SWEEP) or None
-
-
-def take_over(environment: MutableMapping[str, str], project: str, run_id: str) -> Where:
-    """Return project and id of a run; in a sweep the agent's, and what it left open is filled in.
-
-    In a sweep W&B itself listens to the environment only.
-    """
-    if sweep_of(environment) is None:
-        return Where(project, environment.get(RUN, run_id))
-    environment.setdefault(PROJECT, project)
-    environment.setdefault(RUN, run_id)
-    return Where(environment[PROJECT], environment[RUN])
-
-
 def in_sweep() -> bool:
-    """Whether a sweep's agent started this process; it then ends runs that it has seen enough of.
-
-    >>> in_sweep()
-    False
-    """
-    return sweep_of(os.environ) is not None
+    """Whether a sweep's agent started this process; it ends runs that it has seen enough of."""
+    return bool(os.environ.get(SWEEP))
 
 
-END = 60  # seconds for the server to take a run's last data
-UPLOAD = 600  # with a checkpoint
-guarded = never_fails("W&B")
-MODEL_FILE = "model.ckpt"  # in an artifact, as `WandbLogger` calls it
+def one_line(error: Exception) -> str:
+    """Return an error's message in one line."""
+    return " ".join(str(error).split())
 
 
 class _Nothing:
@@ -192,14 +134,16 @@ class WandbTracker(WandbLogger):
         self.failure: str | None = None
         self.log_model, self.asked_online = options.log_model, options.mode == "online"
         self._missing: list[str] = []  # what W&B did not take, for the end
-        sweep = sweep_of(os.environ)
-        where = take_over(os.environ, options.project, run_id)
+        project, sweep = options.project, os.environ.get(SWEEP)
+        if sweep:  # W&B itself then listens to the environment only
+            project = os.environ.setdefault(PROJECT, project)
+            os.environ.setdefault(RUN, run_id)
         self.mode = choose_mode(options.mode)
         super().__init__(
             name=folder.path.name,
             save_dir=folder.path,
-            id=where.run_id,
-            project=where.project,
+            id=os.environ.get(RUN, run_id),
+            project=project,
             entity=options.entity,
             group=options.group or (f"sweep-{sweep}" if sweep else None),
             tags=[*options.tags, *(["sweep"] if sweep else [])],
@@ -253,7 +197,7 @@ class WandbTracker(WandbLogger):
             self.mode = "offline"
             self._wandb_init |= {"mode": self.mode, "settings": bounded(self.mode, END)}
             rank_zero_warn(
-                f"W&B cannot be used online ({_line(error)}); this run is tracked "
+                f"W&B cannot be used online ({one_line(error)}); this run is tracked "
                 f"offline, to upload it later: {self._sync_later}"
             )
             wandb.teardown()  # it would still hold the id of this run
@@ -269,7 +213,6 @@ class WandbTracker(WandbLogger):
     log_table = guarded(WandbLogger.log_table)
     finalize = guarded(WandbLogger.finalize)
 
-    @rank_zero_only
     @guarded
     def log_picture(self, name: str, path: Path, epoch: int) -> None:
         """Show a picture of the run folder at its epoch."""
@@ -295,9 +238,8 @@ class WandbTracker(WandbLogger):
             artifact.add_file(str(path), MODEL_FILE)
             self.experiment.log_artifact(artifact, aliases=["best", "latest"])
         except Exception as error:  # such as a server that is gone
-            self._missing.append(f"not the checkpoint: {_line(error)}")
+            self._missing.append(f"not the checkpoint: {one_line(error)}")
 
-    @rank_zero_only
     @guarded
     def summarise(self, numbers: dict[str, Any]) -> None:
         """Put final values into the run's summary."""
@@ -311,28 +253,29 @@ class WandbTracker(WandbLogger):
         try:
             self._experiment.finish(exit_code=exit_code)
         except Exception as error:  # such as the TimeoutError of a server that is gone
-            self._missing.append(_line(error))
+            self._missing.append(one_line(error))
         if self._missing:
             rank_zero_warn(
                 f"W&B did not take all of this run ({'; '.join(self._missing)}); to upload it "
                 f"later: wandb sync --include-online {self._experiment.settings.sync_dir}"
             )
 
-    @rank_zero_only
     @guarded
     def alert(self, title: str, text: str) -> None:
         """Tell the user through W&B, by mail or chat as they have set."""
         self.experiment.alert(title=title, text=text, level="WARN")
 
-    @rank_zero_only
     @guarded
     def log_confusion(
         self, name: str, counts: list[list[int]], classes: Sequence[str], epoch: int
     ) -> None:
         """Show a confusion matrix (true, predicted) as a chart of W&B's own, with its table."""
-        self.experiment.log({name: confusion_chart(name, counts, classes), keys.EPOCH: epoch})
-
-
-def _line(error: Exception) -> str:
-    """An error's message in one line."""
-    return " ".join(str(error).split())
+        rows: list[Any] = [
+            [actual, predicted, count]
+            for actual, row in zip(classes, counts, strict=True)
+            for predicted, count in zip(classes, row, strict=True)
+        ]
+        fields = {column: column for column in COLUMNS}
+        table = wandb.Table([*COLUMNS], rows)
+        chart = wandb.plot_table("wandb/confusion_matrix/v1", table, fields, {"title": name})
+        self.experiment.log({name: chart, keys.EPOCH: epoch})

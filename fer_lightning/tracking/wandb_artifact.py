@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import wandb
 
 from fer_lightning.errors import UserError
-from fer_lightning.tracking.wandb import check_online, choose_mode
+from fer_lightning.tracking.wandb import check_online, choose_mode, one_line
 
 NAME = re.compile(r"[\w.-]+/[\w.-]+/[\w.-]+(:[\w.-]+)?")
 ENDINGS = (".ckpt", ".safetensors", ".pt", ".pth")
@@ -44,7 +44,7 @@ def fetch_weights(name: str, folder: Path) -> Fetched:
         path = Path(entry.download(root=str(folder)))
     except (wandb.errors.Error, OSError, TimeoutError) as error:
         raise UserError(
-            f"expected to fetch {name} from W&B but cannot ({' '.join(str(error).split())}); "
+            f"expected to fetch {name} from W&B but cannot ({one_line(error)}); "
             f"check its name and your access to it, {OTHERWISE}"
         ) from error
     if path.stat().st_size > MOST_BYTES:

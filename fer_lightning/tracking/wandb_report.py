@@ -6,7 +6,7 @@ from typing import Any
 
 import wandb
 
-from fer_lightning.tracking.wandb import Mode, bounded, check_online, choose_mode
+from fer_lightning.tracking.wandb import Mode, bounded, check_online, choose_mode, one_line
 
 END = 120  # seconds for the last of a report: its page alone may have megabytes
 Rows = tuple[Sequence[str], Sequence[Sequence[Any]]]  # columns, and rows below them
@@ -30,7 +30,7 @@ def log_report(
     except (wandb.errors.Error, OSError) as error:
         if mode != "online":
             raise
-        mode, why = "offline", f" ({' '.join(str(error).split())})"
+        mode, why = "offline", f" ({one_line(error)})"
         wandb.teardown()  # it would still hold what it began online
         run = _start(project, name, page, mode)
     code = 1
@@ -73,5 +73,5 @@ def _finish(run: Any, code: int) -> str:
     try:
         run.finish(exit_code=code)
     except Exception as error:  # such as the TimeoutError of a server that is gone
-        return " ".join(str(error).split()) or type(error).__name__
+        return one_line(error) or type(error).__name__
     return ""
