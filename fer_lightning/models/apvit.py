@@ -7,17 +7,19 @@ import torch
 from torch import Tensor, nn
 
 from fer_lightning.errors import UserError
-from fer_lightning.models.layers.checks import check_sizes
-from fer_lightning.models.layers.patch_transformer import PatchTransformer, check_transformer
+from fer_lightning.models.layers.checks import check_sizes, check_stem, check_widths
+from fer_lightning.models.layers.patch_transformer import PatchTransformer, Sizes
 from fer_lightning.models.layers.pooling import (
     AttentivePooling,
     PatchCriterion,
     PatchMode,
     TokenCriterion,
 )
-from fer_lightning.models.layers.stems import ConvStem, FeatureEmbed, check_stem, check_widths
+from fer_lightning.models.layers.transformer import ConvStem, FeatureEmbed
 
 KERNELS, STRIDES = (3, 3, 3), (2, 2, 1)  # 48x48 pixels to 24x24 to 12x12 places
+WIDTHS = (64, 128, 256)  # channels of each stage of IR-50
+STRIDE = 8  # each of these stages halves height and width
 
 
 class APViT(PatchTransformer):
@@ -46,7 +48,6 @@ class APViT(PatchTransformer):
         pool: the head reads the [CLS] token, or the mean of the patches (then there is no [CLS],
             and `keep_rate` must be 1).
 
-    >>> import torch
     >>> APViT()(torch.zeros(2, 1, 48, 48)).shape
     torch.Size([2, 7])
     """
@@ -72,41 +73,20 @@ class APViT(PatchTransformer):
     ) -> None:
         check_sizes(num_classes=num_classes, in_chans=in_chans)
         check_widths(widths, len(KERNELS))
-        check_transformer(dim, depth, heads, mlp_ratio, dropout, drop_path, pool)
+        sizes = Sizes(dim, depth, heads, mlp_ratio, dropout, drop_path, pool).check()
         side = check_stem(image_size, 4)
         super().__init__(
             ConvStem(in_chans, widths, KERNELS, STRIDES),
             FeatureEmbed(widths[-1], dim),
             (side, side),
-            num_classes=num_classes,
-            dim=dim,
-            depth=depth,
-            heads=heads,
-            mlp_ratio=mlp_ratio,
-            dropout=dropout,
-            drop_path=drop_path,
-            pool=pool,
-            pooling=AttentivePooling(
-                keep_patches, keep_rate, patch_criterion, token_criterion, patch_mode
-            ),
+            num_classes,
+            sizes,
+            AttentivePooling(keep_patches, keep_rate, patch_criterion, token_criterion, patch_mode),
         )
 
 
-# --- The first three stages of IR-50, a ResNet for face recognition (Deng et al., 2019)
-
-
-WIDTHS = (64, 128, 256)  # channels of each stage
-STRIDE = 8  # each stage halves height and width
-
-
-class Unit(nn.Module):
-    """BatchNorm, 3x3 convolution, PReLU, 3x3 convolution, BatchNorm, beside a shortcut.
-
-    Args:
-        before: channels that it takes.
-        width: channels that it gives.
-        stride: of the second convolution and the shortcut.
-    """
+class _Unit(nn.Module):
+    """BatchNorm, 3x3 convolution, PReLU, 3x3 convolution, BatchNorm, beside a shortcut."""
 
     def __init__(self, before: int, width: int, stride: int) -> None:
         super().__init__()
@@ -125,24 +105,19 @@ class Unit(nn.Module):
             )
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return (B, width, h/stride, w/stride) of (B, before, h, w)."""
         if self.shortcut_layer is None:
             return self.res_layer(x) + x[..., :: self.stride, :: self.stride]
         return self.res_layer(x) + self.shortcut_layer(x)
 
 
-class IR50Stem(nn.Module):
-    """Three stages of IR-50: 112x112 pixels to 14x14 places of 256 channels.
+class _IR50Stem(nn.Module):
+    """Three stages of IR-50 (Deng et al., 2019): 112x112 pixels to 14x14 places of 256 channels.
 
     Names of weights are those of face.evoLVe's IR-50 files, whose fourth stage and output layer
     have no place here. Images in [0, 1] are scaled to [-1, 1], as those weights expect.
-
-    Args:
-        in_chans: channels of the images.
-        units: units in each stage, the first of which halves the grid.
     """
 
-    def __init__(self, in_chans: int = 3, units: Sequence[int] = (3, 4, 14)) -> None:
+    def __init__(self, in_chans: int, units: Sequence[int]) -> None:
         super().__init__()
         self.input_layer = nn.Sequential(
             nn.Conv2d(in_chans, WIDTHS[0], 3, 1, 1, bias=False),
@@ -153,7 +128,7 @@ class IR50Stem(nn.Module):
         before = WIDTHS[0]
         for width, count in zip(WIDTHS, units, strict=True):
             for unit in range(count):
-                self.body.append(Unit(before, width, stride=1 if unit else 2))
+                self.body.append(_Unit(before, width, stride=1 if unit else 2))
                 before = width
         self.to(memory_format=torch.channels_last)  # faster on a CPU; loading keeps it
 
@@ -161,9 +136,6 @@ class IR50Stem(nn.Module):
         """Return features, (B, 256, H/8, W/8), of images, (B, C, H, W)."""
         x = (2 * x - 1).contiguous(memory_format=torch.channels_last)
         return self.body(self.input_layer(x))
-
-
-# --- APViT as its authors built it, for aligned faces of 112x112 pixels
 
 
 class APViT112(PatchTransformer):
@@ -222,23 +194,15 @@ class APViT112(PatchTransformer):
             raise UserError(f"expected units of {len(WIDTHS)} stages but got {units}")
         for count in units:
             check_sizes(most=1000, units=count)
-        check_transformer(dim, depth, heads, mlp_ratio, dropout, drop_path, pool)
+        sizes = Sizes(dim, depth, heads, mlp_ratio, dropout, drop_path, pool).check()
         side = check_stem(image_size, STRIDE)
         super().__init__(
-            IR50Stem(in_chans, units),
+            _IR50Stem(in_chans, units),
             FeatureEmbed(WIDTHS[-1], dim),
             (side, side),
-            num_classes=num_classes,
-            dim=dim,
-            depth=depth,
-            heads=heads,
-            mlp_ratio=mlp_ratio,
-            dropout=dropout,
-            drop_path=drop_path,
-            pool=pool,
-            pooling=AttentivePooling(
-                keep_patches, keep_rate, patch_criterion, token_criterion, patch_mode
-            ),
+            num_classes,
+            sizes,
+            AttentivePooling(keep_patches, keep_rate, patch_criterion, token_criterion, patch_mode),
             qkv_bias=False,
             norm_eps=1e-6,
         )

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Literal
 
-from fer_lightning.models.layers.checks import check_sizes
-from fer_lightning.models.layers.patch_transformer import PatchTransformer, check_transformer
+from fer_lightning.models.layers.checks import check_sizes, check_stem, check_widths
+from fer_lightning.models.layers.patch_transformer import PatchTransformer, Sizes
 from fer_lightning.models.layers.pooling import AttentivePooling
-from fer_lightning.models.layers.stems import ConvStem, FeatureEmbed, check_stem, check_widths
+from fer_lightning.models.layers.transformer import ConvStem, FeatureEmbed
 
 KERNELS, STRIDES = (3, 3, 5, 3), (2, 1, 3, 1)  # 48x48 pixels to 24x24 to 8x8 places
 
@@ -53,19 +53,13 @@ class HybridViT(PatchTransformer):
     ) -> None:
         check_sizes(num_classes=num_classes, in_chans=in_chans)
         check_widths(widths, len(KERNELS))
-        check_transformer(dim, depth, heads, mlp_ratio, dropout, drop_path, pool)
+        sizes = Sizes(dim, depth, heads, mlp_ratio, dropout, drop_path, pool).check()
         side = check_stem(image_size, 6)
         super().__init__(
             ConvStem(in_chans, widths, KERNELS, STRIDES),
             FeatureEmbed(widths[-1], dim),
             (side, side),
-            num_classes=num_classes,
-            dim=dim,
-            depth=depth,
-            heads=heads,
-            mlp_ratio=mlp_ratio,
-            dropout=dropout,
-            drop_path=drop_path,
-            pool=pool,
-            pooling=AttentivePooling(),
+            num_classes,
+            sizes,
+            AttentivePooling(),
         )

@@ -1,4 +1,4 @@
-"""The vision transformer of the core experiment."""
+"""The vision transformers of the core experiment and of "Patches vs Pixels"."""
 
 from typing import Literal
 
@@ -6,7 +6,7 @@ from torch import nn
 
 from fer_lightning.errors import UserError
 from fer_lightning.models.layers.checks import check_sizes
-from fer_lightning.models.layers.patch_transformer import PatchTransformer, check_transformer
+from fer_lightning.models.layers.patch_transformer import PatchTransformer, Sizes
 from fer_lightning.models.layers.pooling import (
     AttentivePooling,
     PatchCriterion,
@@ -66,7 +66,7 @@ class ViT(PatchTransformer):
     ) -> None:
         check_sizes(num_classes=num_classes, in_chans=in_chans, image_size=image_size)
         check_sizes(patch_size=patch_size)
-        check_transformer(dim, depth, heads, mlp_ratio, dropout, drop_path, pool)
+        sizes = Sizes(dim, depth, heads, mlp_ratio, dropout, drop_path, pool).check()
         if image_size % patch_size:
             raise UserError(
                 f"expected image_size divisible by patch_size but got {image_size} and "
@@ -77,21 +77,10 @@ class ViT(PatchTransformer):
             nn.Sequential(),
             embed,
             embed.grid,
-            num_classes=num_classes,
-            dim=dim,
-            depth=depth,
-            heads=heads,
-            mlp_ratio=mlp_ratio,
-            dropout=dropout,
-            drop_path=drop_path,
-            pool=pool,
-            pooling=AttentivePooling(
-                keep_patches, keep_rate, patch_criterion, token_criterion, patch_mode
-            ),
+            num_classes,
+            sizes,
+            AttentivePooling(keep_patches, keep_rate, patch_criterion, token_criterion, patch_mode),
         )
-
-
-# --- The vision transformer of "Patches vs Pixels"
 
 
 class ViTTiny(ViT):
@@ -132,16 +121,5 @@ class ViTTiny(ViT):
         drop_path: float = 0.0,
         pool: Literal["cls", "mean"] = "cls",
     ) -> None:
-        super().__init__(
-            num_classes,
-            in_chans,
-            image_size,
-            patch_size,
-            dim,
-            depth,
-            heads,
-            mlp_ratio,
-            dropout,
-            drop_path,
-            pool,
-        )
+        sizes = (num_classes, in_chans, image_size, patch_size, dim, depth, heads, mlp_ratio)
+        super().__init__(*sizes, dropout, drop_path, pool)

@@ -17,6 +17,9 @@ from fer_lightning.models.layers.transformer import PatchEmbed
 
 CONTAINERS = ("state_dict_ema", "state_dict", "model_ema", "model")  # keys that hold the weights
 NET = "net."  # of the model's weights inside the LightningModule's
+HEAD = "head."
+LEAST_SHARE = 0.5  # of a part's weights that a file must hold to be of the same architecture
+UNCOUNTED = "num_batches_tracked"  # of BatchNorm: says nothing about an architecture
 
 
 def read_weights(path: str | Path) -> dict[str, Tensor]:
@@ -42,13 +45,9 @@ def read_weights(path: str | Path) -> dict[str, Tensor]:
             raise UserError(
                 f"expected named weights but got {type(value).__name__} under {key!r:.40} in {path}"
             )
-    return inner_model(strip_prefixes(content))
-
-
-def inner_model(state_dict: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Return the model's weights of a checkpoint of a training, whose model is called ``net``."""
-    inside = {k.removeprefix(NET): v for k, v in state_dict.items() if k.startswith(NET)}
-    return inside or dict(state_dict)
+    weights = strip_prefixes(content)
+    inside = {k.removeprefix(NET): v for k, v in weights.items() if k.startswith(NET)}
+    return inside or weights
 
 
 def _read_safetensors(path: Path) -> dict[str, Tensor]:
@@ -126,10 +125,7 @@ def compare(wanted: Mapping[str, Tensor], given: Mapping[str, Tensor]) -> str:
     )
 
 
-# --- Weights of the same architecture for another image size or other channels
-
-
-def adapt(model: VisionModel, name: str, given: Tensor, wanted: Tensor) -> Tensor | None:
+def _adapt(model: VisionModel, name: str, given: Tensor, wanted: Tensor) -> Tensor | None:
     """Return a weight in the shape that the model wants; None if there is no way.
 
     Positions are interpolated to the model's grid. The first layer takes the model's channels.
@@ -138,30 +134,25 @@ def adapt(model: VisionModel, name: str, given: Tensor, wanted: Tensor) -> Tenso
         return given
     if name.split(".")[-1] == "pos_embed" and given.ndim == wanted.ndim == 3:
         for prefix in dict.fromkeys((model.num_prefix_tokens, 0)):  # some have none for [CLS]
-            if (found := resize_positions(given, wanted, prefix)) is not None:
+            if (found := _resize_positions(given, wanted, prefix)) is not None:
                 return found
         return None
-    if name != first_layer(model) or given.ndim != wanted.ndim or len(given) != len(wanted):
+    if name != _first_layer(model) or given.ndim != wanted.ndim or len(given) != len(wanted):
         return None
     if given.ndim == 4 and given.shape[2:] == wanted.shape[2:]:
-        return change_channels(given, wanted.shape[1])
+        return _change_channels(given, wanted.shape[1])
     if given.ndim == 2:
         patch: PatchEmbed = model.get_submodule(name.rpartition(".")[0].rpartition(".")[0])  # type: ignore[assignment]
         pixels = patch.patch_size**2
         if given.shape[1] % pixels == 0:
             as_convolution = given.unflatten(1, (-1, patch.patch_size, patch.patch_size))
-            changed = change_channels(as_convolution, wanted.shape[1] // pixels)
+            changed = _change_channels(as_convolution, wanted.shape[1] // pixels)
             return None if changed is None else changed.flatten(1)
     return None
 
 
-def first_layer(model: nn.Module) -> str | None:
-    """Return the name of the weight that reads the images: a convolution's or a patch embedding's.
-
-    >>> from fer_lightning.models import CNN
-    >>> first_layer(CNN())
-    'stages.conv1.weight'
-    """
+def _first_layer(model: nn.Module) -> str | None:
+    """Return the name of the weight that reads the images: of a convolution or patch embedding."""
     for name, module in model.named_modules():
         if isinstance(module, nn.Conv2d):
             return f"{name}.weight"
@@ -170,7 +161,7 @@ def first_layer(model: nn.Module) -> str | None:
     return None
 
 
-def change_channels(weight: Tensor, channels: int) -> Tensor | None:
+def _change_channels(weight: Tensor, channels: int) -> Tensor | None:
     """Return the weight of a first convolution, (O, I, h, w), for images of other channels.
 
     The answer to a grey image stays the same, in however many channels it comes. From three
@@ -187,7 +178,7 @@ def change_channels(weight: Tensor, channels: int) -> Tensor | None:
     return adapt_input_conv(channels, weight)
 
 
-def resize_positions(given: Tensor, wanted: Tensor, prefix: int) -> Tensor | None:
+def _resize_positions(given: Tensor, wanted: Tensor, prefix: int) -> Tensor | None:
     """Interpolate positions on a square grid, (1, prefix + n, D), to another square grid."""
     counts = [positions.shape[1] - prefix for positions in (given, wanted)]
     sides = [math.isqrt(max(count, 0)) for count in counts]
@@ -198,14 +189,6 @@ def resize_positions(given: Tensor, wanted: Tensor, prefix: int) -> Tensor | Non
     return resample_abs_pos_embed(
         given, [sides[1]] * 2, old_size=[sides[0]] * 2, num_prefix_tokens=prefix
     )
-
-
-# --- A model, or a part of it, from weights that were trained elsewhere, and what came of each
-
-
-LEAST_SHARE = 0.5  # of a part's weights that a file must hold to be of the same architecture
-HEAD = "head."
-UNCOUNTED = "num_batches_tracked"  # of BatchNorm: says nothing about an architecture
 
 
 def load_pretrained(
@@ -230,13 +213,13 @@ def load_pretrained(
     """
     own = model.state_dict()
     wanted = {name: value for name, value in own.items() if name.startswith(starts)}
-    given = rename(read_weights(path), own, wanted)
+    given = _rename(read_weights(path), own, wanted)
     if keep_head:
         wanted |= _head(own, given, path)
     taken = {
         name: fitting
         for name, value in wanted.items()
-        if name in given and (fitting := adapt(model, name, given[name], value)) is not None
+        if name in given and (fitting := _adapt(model, name, given[name], value)) is not None
     }
     counted = [name for name in wanted if not name.endswith(UNCOUNTED)]
     if sum(name in taken for name in counted) < LEAST_SHARE * len(counted):
@@ -264,7 +247,7 @@ def load_pretrained(
     }
 
 
-def rename(
+def _rename(
     given: Mapping[str, Tensor], own: Mapping[str, Tensor], wanted: Mapping[str, Tensor]
 ) -> Mapping[str, Tensor]:
     """Write the names of a file of a part alone, or of a timm backbone, as the model's."""
@@ -289,7 +272,7 @@ def _head(own: Mapping[str, Tensor], given: Mapping[str, Tensor], path: str) -> 
 
 def tell(report: Mapping[str, Any]) -> str:
     """Say in one line what came from a file."""
-    told = {
+    texts = {
         "adapted": "adapted",
         "other_shape": "of another shape, left new",
         "missing": "missing in it, left new",
@@ -297,7 +280,7 @@ def tell(report: Mapping[str, Any]) -> str:
     }
     counts = [
         f"{len(names)} {text} ({', '.join(names[:3])}{', ...' if names[3:] else ''})"
-        for key, text in told.items()
+        for key, text in texts.items()
         if (names := list(report[key]))
     ]
     start = f"{report['loaded']} of {report['wanted']} of the {report['part']}"

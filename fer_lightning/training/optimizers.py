@@ -35,11 +35,11 @@ def make_optimizer(
     """
     if layer_decay == 1:
         return create_optimizer_v2(model, opt=name, lr=lr, weight_decay=weight_decay)
-    groups = layer_groups(model, lr, weight_decay, layer_decay)
+    groups = _layer_groups(model, lr, weight_decay, layer_decay)
     return create_optimizer_v2(groups, opt=name, lr=lr, weight_decay=weight_decay)
 
 
-def layer_groups(
+def _layer_groups(
     model: nn.Module, lr: float, weight_decay: float, layer_decay: float
 ) -> list[dict[str, Any]]:
     """Group the parameters that learn by layer, with the learning rate of each; first layer first.
@@ -52,15 +52,14 @@ def layer_groups(
     for name, parameter in model.named_parameters():
         if parameter.requires_grad:
             groups.setdefault((top - layers[name], parameter.ndim <= 1), []).append(parameter)
+    order = sorted(groups, key=lambda group: (-group[0], group[1]))
     return [
         {
-            "params": params,
+            "params": groups[below_top, vector],
             "lr": lr * layer_decay**below_top,
             "weight_decay": 0.0 if vector else weight_decay,
         }
-        for (below_top, vector), params in sorted(
-            groups.items(), key=lambda item: (-item[0][0], item[0][1])
-        )
+        for below_top, vector in order
     ]
 
 

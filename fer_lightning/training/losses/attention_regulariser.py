@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from fer_lightning.errors import UserError, nearest
-from fer_lightning.models.base import VisionModel
+from fer_lightning.models.base import VisionModel, in_eval_mode
 from fer_lightning.training.optimizers import Schedule, lr_factor
 
 Kind = Literal["attention", "cam"]
@@ -85,29 +85,20 @@ def attention_to_regions(maps: Tensor, masks: Tensor) -> Tensor:
     return cost.where(warm, 0).sum() / warm.sum().clamp(min=1)
 
 
-# --- Logits and maps of one forward pass that a loss can be differentiated through
-
-
 def guided_maps(
     net: VisionModel, images: Tensor, label: Tensor, kind: Kind
 ) -> tuple[Tensor, Tensor]:
-    """Return logits, (B, K), and non-negative maps at the model's own grid, (B, h, w)."""
+    """Return logits, (B, K), and non-negative maps at the model's own grid, (B, h, w).
+
+    A loss can be differentiated through both.
+    """
     if kind == "attention":
         logits, layers = net.attend(images)
-        return logits, cls_map(net, layers[-1])
+        last = layers[-1]  # B, heads, N, N; without [CLS] the mean over all rows is taken
+        rows = last[:, :, 0] if net.num_prefix_tokens else last.mean(2)  # B, heads, N
+        return logits, net.to_grid(rows.mean(1)[..., None])[:, 0]
     logits, signed = signed_cam(net, images, label)
-    return logits, softened(signed)
-
-
-def cls_map(net: VisionModel, attention: Tensor) -> Tensor:
-    """Lay what [CLS] attends to over the image, averaged over heads, (B, h, w).
-
-    Args:
-        net: the model; without [CLS], the mean over all tokens' rows is taken.
-        attention: (B, heads, N, N) of one layer.
-    """
-    rows = attention[:, :, 0] if net.num_prefix_tokens else attention.mean(2)  # B, heads, N
-    return net.to_grid(rows.mean(1)[..., None])[:, 0]
+    return logits, _softened(signed)
 
 
 def signed_cam(net: VisionModel, images: Tensor, label: Tensor) -> tuple[Tensor, Tensor]:
@@ -126,7 +117,7 @@ def signed_cam(net: VisionModel, images: Tensor, label: Tensor) -> tuple[Tensor,
     return logits, torch.einsum("bc,bchw->bhw", weights, net.to_grid(activation))
 
 
-def softened(signed: Tensor) -> Tensor:
+def _softened(signed: Tensor) -> Tensor:
     """Return non-negative maps, (B, h, w), in units of each map's mean size.
 
     A smooth step takes the place of Grad-CAM's ReLU: places without heat, and maps without any,
@@ -160,12 +151,5 @@ def check_kind(net: VisionModel, kind: Kind) -> None:
     if kind == "cam":
         _ = net.cam_layer
         return
-    size, chans = net.init_args["image_size"], net.init_args["in_chans"]
-    modes = [(module, module.training) for module in net.modules()]
-    net.eval()
-    try:
-        with torch.no_grad():
-            net.attend(next(net.parameters()).new_zeros(1, chans, size, size))
-    finally:
-        for module, training in modes:
-            module.training = training
+    with in_eval_mode(net), torch.no_grad():
+        net.attend(next(net.parameters()).new_zeros(net.input_shape()))
