@@ -66,14 +66,8 @@ def random_affine(
     """Draw one transformation per image, (B, 2, 3): output coordinates to input coordinates.
 
     A training step waits for this on a CPU, so that it is made of few operations: all six numbers
-    are linear in the random ones but for the sine (a cosine is the sine a quarter turn later).
-
-    Args:
-        batch: number of images.
-        how: the range of each part.
-        device: where the images are.
-        generator: source of randomness; torch's own by default.
-        size: side of the images in pixels, for `Augmentation.crop`.
+    are linear in the random ones but for the sine (a cosine is the sine a quarter turn later). The
+    size of the images in pixels is for `Augmentation.crop`.
     """
     linear = _linear(how, size, device)
     draw = torch.rand(batch, 4, device=device, generator=generator)  # turn, x, y, flip

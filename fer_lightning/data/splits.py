@@ -17,6 +17,8 @@ Protocol = Literal["ratio", "official", "train_test"]
 Duplicates = Literal["group", "keep", "drop"]
 Rows = NDArray[np.int64]
 
+MAX_BYTES = 256 * 2**20
+PARTS = ("train", "val", "test")
 TRAIN, VAL, TEST, OUT = 0, 1, 2, -1  # sides; OUT is in none of them
 HELD_OUT = 0.1  # share of validation, and as much of test: 8:1:1
 OPTIMISTIC = (
@@ -215,13 +217,6 @@ def _reduce(
             f"{wanted} of {len(train)}; raise the fraction or train_size"
         )
     return kept
-
-
-# --- The split of a run as a file that another run can use again
-
-
-MAX_BYTES = 256 * 2**20
-PARTS = ("train", "val", "test")
 
 
 def to_manifest(split: Split, data: ImageSet) -> dict[str, object]:

@@ -40,13 +40,11 @@ def _pretrained_config(name: str) -> Any:
 
 
 def _create_backbone(
-    name: str,
-    in_chans: int,
-    size: int,
-    pretrained: bool = False,
-    weights: str | None = None,
+    name: str, in_chans: int, size: int, pretrained: bool, weights: str | None
 ) -> Any:
     """Make a backbone that returns its feature vector of images of `size` x `size` pixels."""
+    import timm
+
     config = _pretrained_config(name)
     kwargs: dict[str, Any] = {"in_chans": in_chans, "num_classes": config.num_classes}
     if config.fixed_input_size:
@@ -56,21 +54,15 @@ def _create_backbone(
     elif pretrained:
         backbone = _from_timm(name, kwargs, config)
     else:
-        backbone = _create(name, size, kwargs)
+        try:
+            backbone = timm.create_model(name, **kwargs)
+        except (AssertionError, ValueError, ZeroDivisionError) as error:
+            raise UserError(
+                f"expected images that {name} can take but got {size}x{size} pixels ({error}); "
+                "give another input_size"
+            ) from error
     backbone.reset_classifier(0)
     return backbone
-
-
-def _create(name: str, size: int, kwargs: Mapping[str, Any]) -> Any:
-    import timm
-
-    try:
-        return timm.create_model(name, **kwargs)
-    except (AssertionError, ValueError, ZeroDivisionError) as error:
-        raise UserError(
-            f"expected images that {name} can take but got {size}x{size} pixels ({error}); "
-            "give another input_size"
-        ) from error
 
 
 def _from_timm(name: str, kwargs: Mapping[str, Any], config: Any) -> Any:

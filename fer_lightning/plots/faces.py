@@ -12,19 +12,7 @@ from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
 from fer_lightning.errors import UserError
-from fer_lightning.plots.style import (
-    DOUBLE,
-    SINGLE,
-    blank,
-    board,
-    check_lengths,
-    legend,
-    new_figure,
-    place,
-    region_colours,
-    styled,
-    tidy,
-)
+from fer_lightning.plots import style
 
 if TYPE_CHECKING:
     from fer_lightning.data.image_set import ImageSet
@@ -41,14 +29,9 @@ def outline(
     extent: tuple[float, float, float, float] | None = None,
     linewidth: float = 1.4,
 ) -> None:
-    """Draw a line along the pixel borders of a region.
+    """Draw a line along the pixel borders of a region, (H, W).
 
-    Args:
-        axes: where the face is.
-        mask: (H, W).
-        colour: of the line.
-        extent: left, right, bottom and top of the face, as imshow's; its default otherwise.
-        linewidth: in points.
+    `extent` is left, right, bottom and top of the face, as imshow's.
     """
     height, width = mask.shape
     left, right, bottom, top = extent or (-0.5, width - 0.5, height - 0.5, -0.5)
@@ -63,13 +46,9 @@ def outline(
 
 
 def border(mask: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Find the sides of pixels where a region ends.
+    """Find the sides of pixels where a region, (H, W), ends.
 
-    Args:
-        mask: (H, W).
-
-    Returns:
-        (L, 2, 2): the ends of each side as x, y from the upper left corner of the mask.
+    Returns (L, 2, 2): the ends of each side as x, y from the upper left corner of the mask.
     """
     padded = np.pad(mask, 1)
     y, x = np.nonzero((padded[1:] != padded[:-1])[:, 1:-1])  # sides above and below
@@ -79,7 +58,7 @@ def border(mask: NDArray[np.bool_]) -> NDArray[np.float64]:
     return np.concatenate([level, upright]).astype(np.float64)
 
 
-@styled
+@style.styled
 def sheet(
     image_set: "ImageSet", per_class: int = 10, seed: int = 0, regions: bool = False
 ) -> Figure:
@@ -111,26 +90,26 @@ def sheet(
         for column, k in enumerate(members):
             y, x = places[int(k)] = row * tall, column * wide
             canvas[y : y + height, x : x + width] = image_set.images[k].transpose(1, 2, 0)
-    picture_width = min(DOUBLE - NAMES, per_class * LARGEST)
+    picture_width = min(style.DOUBLE - NAMES, per_class * LARGEST)
     picture_height = picture_width * canvas.shape[0] / canvas.shape[1]
     title = f"{image_set.name} · {image_set.fingerprint}"
-    width = max(SINGLE, picture_width + NAMES)
-    figure = new_figure(width, picture_height + 0.1, title, legend_rows=int(regions))
+    width = max(style.SINGLE, picture_width + NAMES)
+    figure = style.new_figure(width, picture_height + 0.1, title, legend_rows=int(regions))
     axes = figure.subplots()
     # grey levels from 0 to 255 and pixels as they are
     axes.imshow(np.squeeze(canvas), cmap="gray", interpolation="nearest", vmin=0, vmax=255)
-    blank(axes)
+    style.blank(axes)
     axes.set_yticks([row * tall + (height - 1) / 2 for row in range(classes)], image_set.classes)
-    tidy(axes)
+    style.tidy(axes)
     axes.tick_params(length=0, labelsize=8)
     if regions:
         _outline_all(axes, image_set, places, canvas.shape[:2])
-        legend(figure, _entries(image_set.mask_regions), len(image_set.mask_regions))
+        style.legend(figure, _entries(image_set.mask_regions), len(image_set.mask_regions))
     return figure
 
 
 def _entries(names: Sequence[str]) -> dict[str, Artist]:
-    colours = region_colours(names)
+    colours = style.region_colours(names)
     return {name: Line2D([], [], color=colours[name], linewidth=4) for name in names}
 
 
@@ -139,7 +118,7 @@ def _outline_all(
 ) -> None:
     """Outline each region of all faces at once."""
     assert image_set.masks is not None
-    colours = region_colours(image_set.mask_regions)
+    colours = style.region_colours(image_set.mask_regions)
     for k, name in enumerate(image_set.mask_regions):
         everywhere = np.zeros(size, bool)
         for image, (y, x) in places.items():
@@ -148,7 +127,7 @@ def _outline_all(
         outline(axes, everywhere, colours[name], linewidth=0.7)
 
 
-@styled
+@style.styled
 def hero(
     large: NDArray[np.uint8],
     small: NDArray[np.uint8],
@@ -170,17 +149,17 @@ def hero(
     >>> [text.get_text() for text in figure.axes[0].texts][:2]
     ['sad', 'happy']
     """
-    check_lengths(names=names, large=large, small=small, **masks)
+    style.check_lengths(names=names, large=large, small=small, **masks)
     step = 1 + GAP
-    figure, axes = board(DOUBLE, len(names) * step - GAP, HEAD + 2 + GAP + FOOT)
+    figure, axes = style.board(style.DOUBLE, len(names) * step - GAP, HEAD + 2 + GAP + FOOT)
     second = HEAD + step
     present = [name for name in DRAWN if name in masks]
-    colours = region_colours(present)
+    colours = style.region_colours(present)
     for k, name in enumerate(names):
         x = k * step
         axes.text(x + 0.5, HEAD * 0.4, name, fontweight="bold", ha="center", va="center")
-        place(axes, large[k], x, HEAD)
-        place(axes, small[k], x, second)
+        style.place(axes, large[k], x, HEAD)
+        style.place(axes, small[k], x, second)
         for region in present:
             frame = (x, x + 1, second + 1, second)
             outline(axes, masks[region][k], colours[region], frame, linewidth=0.9)

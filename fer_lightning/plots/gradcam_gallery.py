@@ -11,18 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from numpy.typing import NDArray
 
-from fer_lightning.plots.style import (
-    DOUBLE,
-    EDGE,
-    GREY,
-    RIGHT,
-    SMALL,
-    WRONG,
-    board,
-    check_lengths,
-    place,
-    styled,
-)
+from fer_lightning.plots import style
 
 Arrange = Literal["right_wrong", "given"]
 NAMES, HEAD, LINE = 0.8, 0.22, 0.2  # inches for class names, headings and predictions
@@ -44,7 +33,7 @@ SAME_CAPTION = (
 )
 
 
-@styled
+@style.styled
 def gradcam_gallery(
     faces: NDArray[np.uint8],
     overlays: NDArray[np.uint8],
@@ -79,18 +68,20 @@ def gradcam_gallery(
     >>> [text.get_text() for text in figure.axes[0].texts if "%" in text.get_text()]
     ['✓ happy 90 %', '✗ sad 60 %']
     """
-    check_lengths(labels=labels, faces=faces, overlays=overlays)
-    check_lengths(labels=labels, predictions=predictions, confidences=confidences)
+    style.check_lengths(labels=labels, faces=faces, overlays=overlays)
+    style.check_lengths(labels=labels, predictions=predictions, confidences=confidences)
     half = per_side * PAIR
-    tile = (DOUBLE - 2 * EDGE - NAMES) / (2 * half + MIDDLE_GAP)  # inches
+    tile = (style.DOUBLE - 2 * style.EDGE - NAMES) / (2 * half + MIDDLE_GAP)  # inches
     left, head, row_height = NAMES / tile, HEAD / tile, 1 + LINE / tile
     columns = left + 2 * half + MIDDLE_GAP
-    figure, axes = board(DOUBLE, columns, head + row_height * len(classes), title, CAPTION)
+    figure, axes = style.board(
+        style.DOUBLE, columns, head + row_height * len(classes), title, CAPTION
+    )
     starts = (left, left + half + MIDDLE_GAP)
     if arrange == "right_wrong":
-        for start, word, colour in zip(starts, HEADINGS, (RIGHT, WRONG), strict=True):
+        for start, word, colour in zip(starts, HEADINGS, (style.RIGHT, style.WRONG), strict=True):
             axes.text(start, head / 2, word, color=colour, fontweight="bold", va="center")
-    small: dict[str, Any] = {"fontsize": SMALL, "color": GREY, "va": "center"}
+    small: dict[str, Any] = {"fontsize": style.SMALL, "color": style.GREY, "va": "center"}
     for row, name in enumerate(classes):
         top = head + row * row_height
         members = np.flatnonzero(labels == row)
@@ -105,12 +96,12 @@ def gradcam_gallery(
         for start, word, chosen in zip(starts, ("right", "wrong"), shown, strict=True):
             for place_in_half, k in enumerate(chosen):
                 x = start + place_in_half * PAIR
-                place(axes, faces[k], x, top)
-                place(axes, overlays[k], x + 1, top)
+                style.place(axes, faces[k], x, top)
+                style.place(axes, overlays[k], x + 1, top)
                 answer = f"{classes[predictions[k]]} {100 * confidences[k]:.0f} %"
                 answer += ", no heat" if zero is not None and zero[k] else ""
                 is_right = bool(labels[k] == predictions[k])
-                _answer(axes, x, top, answer, is_right, 2, 1.0 if is_right else 1.6, SMALL)
+                _answer(axes, x, top, answer, is_right, 2, 1.0 if is_right else 1.6, style.SMALL)
             if not len(chosen) and arrange == "right_wrong" and len(members):
                 text = f"no {word} prediction\namong {len(members)} images"
                 axes.text(start, top + 0.5, text, style="italic", **small)
@@ -128,7 +119,7 @@ def _answer(
     size: float,
 ) -> None:
     """Frame some tiles and write the prediction below them."""
-    colour = RIGHT if right else WRONG
+    colour = style.RIGHT if right else style.WRONG
     frame = Rectangle((x, top), tiles, 1, fill=False, edgecolor=colour, linewidth=linewidth)
     axes.add_patch(frame)
     words = f"{'✓' if right else '✗'} {answer}"
@@ -143,7 +134,7 @@ class Looked(NamedTuple):
     confidence: NDArray[np.floating[Any]]  # (N,)
 
 
-@styled
+@style.styled
 def same_faces(
     faces: NDArray[np.uint8],
     labels: NDArray[np.integer[Any]],
@@ -167,43 +158,35 @@ def same_faces(
     ['face', 'vit', 'sad', '✗ happy 70 %, no heat']
     """
     for name, looked in models.items():
-        check_lengths(faces=faces, labels=labels, **{f"maps of {name}": looked.heat})
+        style.check_lengths(faces=faces, labels=labels, **{f"maps of {name}": looked.heat})
     step = 1 + TILE_GAP
     group = (1 + len(models)) * step  # tiles of a face and its overlays
     groups = max(1, int(8 * step // group))
     lines = -(-len(faces) // groups)
     columns = groups * group + (groups - 1) * 0.25 - TILE_GAP + 0.02  # room for the last frame
-    tile = (DOUBLE - 2 * EDGE) / columns  # inches
+    tile = (style.DOUBLE - 2 * style.EDGE) / columns  # inches
     head, high = SAME_HEAD / tile, 1 + SAME_LINE / tile
-    figure, axes = board(DOUBLE, columns, head + high * lines, title, SAME_CAPTION)
+    figure, axes = style.board(style.DOUBLE, columns, head + high * lines, title, SAME_CAPTION)
     for column in range(min(groups, len(faces))):
         for k, word in enumerate(("face", *models)):
             x = column * (group + 0.25) + k * step
             axes.text(x, head * 0.75, word, fontsize=7, fontweight="bold")
     for i, face in enumerate(faces):
         left, top = i % groups * (group + 0.25), head + i // groups * high
-        place(axes, face, left, top)
-        axes.text(left, top + 1.03, classes[labels[i]], fontsize=SMALL, va="top")
+        style.place(axes, face, left, top)
+        axes.text(left, top + 1.03, classes[labels[i]], fontsize=style.SMALL, va="top")
         for k, looked in enumerate(models.values(), start=1):
             x, answer = left + k * step, int(looked.predicted[i])
-            place(axes, overlay(face, looked.heat[i]), x, top)
+            style.place(axes, overlay(face, looked.heat[i]), x, top)
             none = "" if looked.heat[i].max() > 0 else ", no heat"
             words = f"{classes[answer]} {100 * looked.confidence[i]:.0f} %{none}"
-            size = SMALL if len(words) < 15 else 5.5
+            size = style.SMALL if len(words) < 15 else 5.5
             _answer(axes, x, top, words, bool(answer == labels[i]), 1, 1.0, size)
     return figure
 
 
 def overlay(face: NDArray[np.uint8], heat: NDArray[np.floating[Any]]) -> NDArray[np.uint8]:
-    """Lay heat over a face, the more opaque the hotter; without heat the face stays as it is.
-
-    Args:
-        face: (H, W) or (H, W, 3).
-        heat: (h, w) from 0 to 1, of any size.
-
-    Returns:
-        (96, 96, 3).
-    """
+    """Lay heat, (h, w) from 0 to 1, over a face, the more opaque the hotter; (96, 96, 3)."""
     picture = cv2.resize(face, (SIDE, SIDE), interpolation=cv2.INTER_CUBIC)
     picture = picture if picture.ndim == 3 else np.repeat(picture[..., None], 3, axis=2)
     scaled = cv2.resize(heat.astype(np.float32), (SIDE, SIDE), interpolation=cv2.INTER_LINEAR)

@@ -81,14 +81,9 @@ def kept_tokens_figure(
 
 
 def dimmed(face: NDArray[np.uint8], kept: NDArray[np.bool_]) -> NDArray[np.uint8]:
-    """Fade the patches of a face that were dropped towards a pale blue.
+    """Fade the patches of a face that were not kept, (h, w), towards a pale blue.
 
-    Args:
-        face: (H, W) or (H, W, 3).
-        kept: (h, w).
-
-    Returns:
-        (H, W, 3), at least 96 pixels high, so that borders of patches are sharp.
+    The picture is at least 96 pixels high, so that borders of patches are sharp.
     """
     face = face if face.ndim == 3 else np.repeat(face[..., None], 3, axis=2)
     times = -(-96 // len(face))

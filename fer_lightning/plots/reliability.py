@@ -6,17 +6,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from fer_lightning.plots.style import (
-    BLUE,
-    GREY,
-    SINGLE,
-    VERMILLION,
-    check_lengths,
-    new_figure,
-    note,
-    styled,
-    tidy,
-)
+from fer_lightning.plots import style
 
 Z = 1.96  # half-width of a 95 % interval, in standard deviations
 
@@ -32,7 +22,7 @@ class Bins(NamedTuple):
     high: NDArray[np.float64]
 
 
-@styled
+@style.styled
 def reliability_diagram(
     confidences: NDArray[np.floating[Any]],
     right: NDArray[np.bool_],
@@ -55,27 +45,29 @@ def reliability_diagram(
     >>> figure.get_supxlabel().split(";")[0]
     'ECE 0.350'
     """
-    check_lengths(confidences=confidences, right=right)
+    style.check_lengths(confidences=confidences, right=right)
     known = np.isfinite(confidences)
     bins = binned(confidences[known], right[known], n_bins)
-    figure = new_figure(SINGLE, 3.4, title, _caption(ece, ece_floor, int(known.sum())))
+    figure = style.new_figure(style.SINGLE, 3.4, title, _caption(ece, ece_floor, int(known.sum())))
     diagram, histogram = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1))
-    diagram.plot([0, 1], [0, 1], color=GREY, linestyle="--", linewidth=0.9)
+    diagram.plot([0, 1], [0, 1], color=style.GREY, linestyle="--", linewidth=0.9)
     diagram.set(ylabel="accuracy", ylim=(0, 1), xlim=(0, 1))
     histogram.set(ylabel="images", xlabel="confidence")
     full = bins.images > 0
     if full.any():
         boxes: dict[str, Any] = {"width": 1 / n_bins, "align": "edge", "edgecolor": "white"}
-        diagram.bar(bins.edges[:-1], bins.accuracy, color=BLUE, alpha=0.3, **boxes)
-        diagram.vlines(bins.confidence, bins.low, bins.high, color=BLUE, linewidth=0.9)
-        diagram.plot(bins.confidence[full], bins.accuracy[full], "o-", color=BLUE, markersize=3)
-        histogram.bar(bins.edges[:-1], bins.images, color=GREY, **boxes)
-        histogram.axvline(confidences[known].mean(), color=VERMILLION, linewidth=1)
-        histogram.axvline(right[known].mean(), color=BLUE, linewidth=1, linestyle="--")
+        diagram.bar(bins.edges[:-1], bins.accuracy, color=style.BLUE, alpha=0.3, **boxes)
+        diagram.vlines(bins.confidence, bins.low, bins.high, color=style.BLUE, linewidth=0.9)
+        diagram.plot(
+            bins.confidence[full], bins.accuracy[full], "o-", color=style.BLUE, markersize=3
+        )
+        histogram.bar(bins.edges[:-1], bins.images, color=style.GREY, **boxes)
+        histogram.axvline(confidences[known].mean(), color=style.VERMILLION, linewidth=1)
+        histogram.axvline(right[known].mean(), color=style.BLUE, linewidth=1, linestyle="--")
     else:
-        note(diagram, "no predictions")
+        style.note(diagram, "no predictions")
     for axes in (diagram, histogram):
-        tidy(axes)
+        style.tidy(axes)
     return figure
 
 

@@ -11,20 +11,10 @@ from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
 from fer_lightning.errors import UserError
-from fer_lightning.plots.style import (
-    CLASS_COLOURS,
-    CLASS_MARKERS,
-    SINGLE,
-    blank,
-    check_lengths,
-    legend,
-    new_figure,
-    note,
-    styled,
-)
+from fer_lightning.plots import style
 
 
-@styled
+@style.styled
 def tsne_figure(
     points: NDArray[np.floating[Any]],
     labels: NDArray[np.integer[Any]],
@@ -47,14 +37,16 @@ def tsne_figure(
     >>> [text.get_text() for text in figure.legends[0].get_texts()]
     ['cat (2)', 'dog (0)']
     """
-    check_lengths(labels=labels, points=points)
+    style.check_lengths(labels=labels, points=points)
     if points.ndim != 2 or points.shape[1] != 2:
         raise UserError(
             f"expected points of shape (N, 2) but got {points.shape}; lay them out first"
         )
     columns = min(3, len(classes))
     rows = math.ceil(len(classes) / columns)
-    figure = new_figure(SINGLE, SINGLE - 0.2, title, _caption(labels, quality), legend_rows=rows)
+    figure = style.new_figure(
+        style.SINGLE, style.SINGLE - 0.2, title, _caption(labels, quality), legend_rows=rows
+    )
     axes = figure.subplots()
     order = np.random.default_rng(0).permutation(len(points))  # no class lies on top of all others
     entries: dict[str, Artist] = {}
@@ -68,17 +60,19 @@ def tsne_figure(
             colour, marker = _mark(int(place))
             x, y = points[some[labels[some] == place]].T
             axes.scatter(x, y, 9, colour, marker=marker, alpha=0.75, linewidths=0)
-    blank(axes)
+    style.blank(axes)
     axes.set_aspect("equal", "datalim")
     if not np.isfinite(points).all(axis=1).any():
-        note(axes, "no points")
-    legend(figure, entries, columns)
+        style.note(axes, "no points")
+    style.legend(figure, entries, columns)
     return figure
 
 
 def _mark(place: int) -> tuple[str, str]:
     """Colour and shape of a class."""
-    return CLASS_COLOURS[place % len(CLASS_COLOURS)], CLASS_MARKERS[place % len(CLASS_MARKERS)]
+    return style.CLASS_COLOURS[place % len(style.CLASS_COLOURS)], style.CLASS_MARKERS[
+        place % len(style.CLASS_MARKERS)
+    ]
 
 
 def _caption(labels: NDArray[np.integer[Any]], quality: Mapping[str, float]) -> str:

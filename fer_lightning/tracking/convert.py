@@ -165,12 +165,7 @@ def _read(path: Path) -> tuple[str, str]:
 
 
 class Conversion:
-    """Follows one run folder: what is new in it is added to an event file elsewhere.
-
-    Args:
-        run: the folder, which is only read.
-        out: where the event file is written.
-    """
+    """Follows one run folder, which is only read: what is new is added to an event file."""
 
     def __init__(self, run: Path, out: Path) -> None:
         self.run, self.out = RunFolder(run), out
@@ -192,12 +187,12 @@ class Conversion:
             self._write([Event(wall_time=time.time(), file_version="brain.Event:2")])
             parts = options_summaries(self.options)[:2] if self.options else ()
             self._write(Event(wall_time=time.time(), summary=part) for part in parts)
-        changed_at = _changed(self.run.metrics)
-        if changed_at != self.read_at:
+        when = changed_at(self.run.metrics)
+        if when != self.read_at:
             rows, sentence = read_metrics(self.run.metrics)
             problems.append(sentence)
-            self._write(self._epochs(rows, changed_at))
-            self.rows, self.read_at = rows, changed_at
+            self._write(self._epochs(rows, when))
+            self.rows, self.read_at = rows, when
         if not self.complete and self.run.complete:
             summary, sentence = read_json(self.run.summary)
             problems.append(sentence)
@@ -222,7 +217,7 @@ class Conversion:
                 except (OSError, ValueError, SyntaxError) as error:  # of PIL: damaged or huge
                     yield f"{picture.path}: no picture ({str(error)[:80]}); it is left out"
                     continue
-                when = _changed(picture.path)
+                when = changed_at(picture.path)
                 self._write([Event(step=picture.epoch, wall_time=when, summary=summary)])
                 yield ""
         features = self.run.path / "features.npz"
@@ -247,7 +242,7 @@ class Conversion:
 
     def _final(self, summary: dict[str, Any]) -> Iterator[Event]:
         """Points of the test and the best epoch, under the names a run logs them by."""
-        when = _changed(self.run.summary)
+        when = changed_at(self.run.summary)
         tested = summary.get("test")
         tested = tested if isinstance(tested, dict) else {}
         recall = tested.get(keys.RECALL)
@@ -276,7 +271,7 @@ class Conversion:
                 records.write(event.SerializeToString())
 
 
-def _changed(path: Path) -> float:
+def changed_at(path: Path) -> float:
     """When a file was changed, in seconds since 1970; 0 without it."""
     try:
         return path.stat().st_mtime

@@ -16,7 +16,7 @@ from tensorboard.plugins.projector import projector_plugin
 from fer_lightning.errors import UserError
 from fer_lightning.runs.find import find_runs
 from fer_lightning.runs.folder import RunFolder
-from fer_lightning.tracking.convert import Conversion
+from fer_lightning.tracking.convert import Conversion, changed_at
 from fer_lightning.tracking.events import CONFIG
 
 TENSORS = 4  # sets of features kept in memory
@@ -26,12 +26,7 @@ RELOAD = 5.0  # seconds between looks for new events
 
 
 class Logdir:
-    """Keeps up with a folder of runs; the runs themselves are only read.
-
-    Args:
-        root: the folder of runs.
-        place: an empty folder for links and converted runs.
-    """
+    """Keeps up with a folder of runs, which are only read, in an empty folder for TensorBoard."""
 
     def __init__(self, root: Path, place: Path) -> None:
         self.root, self.place = root, place
@@ -96,7 +91,7 @@ class _LiveProjector(projector_plugin.ProjectorPlugin):
 
     def _update_configs(self) -> None:
         super()._update_configs()
-        now = {run: _changed(Path(path, CONFIG)) for run, path in (self._run_paths or {}).items()}
+        now = {run: changed_at(Path(path, CONFIG)) for run, path in (self._run_paths or {}).items()}
         if now != self._changed_at:
             self._changed_at = now
             self.tensor_cache = projector_plugin.LRUCache(TENSORS)
@@ -132,16 +127,8 @@ def plugins() -> list[Any]:
     return [ours.get(page, page) for page in default.get_plugins()]
 
 
-def _changed(path: Path) -> float:
-    return path.stat().st_mtime if path.is_file() else 0.0
-
-
 def serve(logdir: Path, port: int | None) -> str:
-    """Serve a folder of event files until the process ends.
-
-    Returns:
-        The address.
-    """
+    """Serve a folder of event files until the process ends; return the address."""
     if port is not None and not 0 <= port <= LARGEST_PORT:
         raise UserError(f"expected a port from 0 to {LARGEST_PORT} but got {port}")
     for name in ("tensorboard", "werkzeug"):

@@ -127,11 +127,7 @@ def restart_event(epoch: int) -> Event:
 
 
 def best_accuracy(summary: Mapping[str, Any]) -> tuple[float, int] | None:
-    """Validation accuracy and epoch of the best checkpoint, None where nothing was trained.
-
-    >>> best_accuracy({"val": {"acc": 0.5, "epoch": 3}})
-    (0.5, 3)
-    """
+    """Validation accuracy and epoch of the best checkpoint, None where nothing was trained."""
     best = summary.get("val") or {}
     return (float(best[keys.ACC]), int(best[keys.EPOCH])) if keys.EPOCH in best else None
 
@@ -182,14 +178,8 @@ def write_projector(
 ) -> None:
     """Write one set of points; those of other names stay, earlier ones of this name are replaced.
 
-    All paths are relative, so that a moved folder still shows.
-
-    Args:
-        folder: of the event files.
-        name: of the points, such as ``val/features``.
-        features: (N, D).
-        labels: N names of classes.
-        faces: (N, C, H, W), grey or colours.
+    Features are (N, D), faces (N, C, H, W). All paths are relative, so that a moved folder still
+    shows.
     """
     stem = name.replace("/", "_")
     count = min(len(features), MOST**2)

@@ -87,12 +87,7 @@ def check_online(look_for_key: bool) -> None:
 
 
 def bounded(mode: Mode, end: float) -> wandb.Settings:
-    """Bound how long a server that is slow, or gone, can hold up a run; the environment wins.
-
-    Args:
-        mode: offline W&B need not say anything.
-        end: seconds for the last data of a run.
-    """
+    """Bound how long a server that is slow, or gone, can hold up a run; the environment wins."""
     return wandb.Settings(
         init_timeout=float(os.environ.get("WANDB_INIT_TIMEOUT", BEGIN)),
         finish_timeout=float(os.environ.get("WANDB_FINISH_TIMEOUT", end)),

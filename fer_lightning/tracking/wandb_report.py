@@ -45,7 +45,11 @@ def log_report(
         run.log(shown | {"report": wandb.Html(page.read_text(encoding="utf-8"), inject=False)})
         code = 0
     finally:
-        late = _finish(run, code)
+        late = ""
+        try:
+            run.finish(exit_code=code)
+        except Exception as error:  # such as the TimeoutError of a server that is gone
+            late = one_line(error) or type(error).__name__
     if late:
         again = f"wandb sync --include-online {run.settings.sync_dir}"
         return f"W&B did not take all of the report ({late}); to upload it later: {again}"
@@ -66,12 +70,3 @@ def _start(project: str, name: str, page: Path, mode: Mode) -> Any:
         mode=mode,
         settings=bounded(mode, END),
     )
-
-
-def _finish(run: Any, code: int) -> str:
-    """End the run; return why its server did not take everything, if it did not."""
-    try:
-        run.finish(exit_code=code)
-    except Exception as error:  # such as the TimeoutError of a server that is gone
-        return one_line(error) or type(error).__name__
-    return ""

@@ -82,10 +82,9 @@ def _rounded(half: Points, radius: float, points: int) -> Points:
 def _apart(
     rng: np.random.Generator, half: Points, corner: float, reach: float, stamp: Points
 ) -> tuple[Points, Points, float]:
-    """Centres of defect and stamp in the plate's coordinates, so that they cannot touch.
+    """Centres, (2,) each, of defect and stamp on the plate, so that they cannot touch.
 
-    Returns:
-        The centres, (2,) each, and the reach, smaller where there is no room for all of it.
+    Also the reach, smaller where there is no room for all of it.
     """
     room = half - reach - GAP
     stamp_room = half - stamp - max(GAP, corner / 2 + 0.8)  # a cut corner is half as far away

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from fer_lightning.data.image_set import ImageSet, Usage
 from fer_lightning.data.readers import limits
-from fer_lightning.data.readers.pictures import resize, to_grey
+from fer_lightning.data.readers.pictures import conform
 from fer_lightning.data.readers.plain_pickle import RefusedError, plain_values
 from fer_lightning.data.readers.trees import Tree
 from fer_lightning.errors import UserError
@@ -26,11 +26,7 @@ _BATCH = re.compile(r"(?:data_batch_[1-5]|test_batch)\Z")
 
 
 def find_batches(names: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Find CIFAR-10's files among the paths of a tree: for each folder its batches, sorted.
-
-    >>> find_batches(["py/batches.meta", "py/test_batch", "py/data_batch_1", "py/readme.html"])
-    {'py': ('py/data_batch_1', 'py/test_batch')}
-    """
+    """Find CIFAR-10's files among the paths of a tree: for each folder its batches, sorted."""
     found: dict[str, tuple[str, ...]] = {}
     for name in sorted(names):
         folder, _, file = name.rpartition("/")
@@ -66,7 +62,7 @@ def read_batches(
     is_whole = all((usages == usage).sum() == count for usage, count in WHOLE.items())
     return ImageSet(
         name="CIFAR-10" if is_whole else f"CIFAR-10 (partial, {len(usages):,} images)",
-        images=_conform(images, image_size, colour),
+        images=conform(images, image_size, colour),
         labels=np.concatenate([labels for _, labels in batches]),
         usage=usages,
         classes=classes,
@@ -116,17 +112,3 @@ def _batch(
     if not all(type(label) is int and 0 <= label < classes for label in labels):
         raise UserError(f"expected labels from 0 to {classes - 1} in {where}, but got others")
     return pixels.reshape(-1, *SHAPE), np.array(labels, np.int64)
-
-
-def _conform(
-    images: NDArray[np.uint8], image_size: int | None, colour: bool | None
-) -> NDArray[np.uint8]:
-    """Bring (N, 3, 32, 32) to the asked-for size and channels."""
-    if image_size in (None, SHAPE[1]) and colour is not False:
-        return images
-    pictures = [np.ascontiguousarray(image.transpose(1, 2, 0)) for image in images]
-    if colour is False:
-        pictures = [to_grey(picture) for picture in pictures]
-    pictures = [resize(picture, image_size or SHAPE[1]) for picture in pictures]
-    stack = np.stack(pictures)
-    return stack[:, None] if colour is False else np.ascontiguousarray(stack.transpose(0, 3, 1, 2))

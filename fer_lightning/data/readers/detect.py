@@ -42,18 +42,10 @@ _KINDS: dict[str, frozenset[Rank]] = {
 
 @dataclass(frozen=True)
 class Form:
-    """A data set found in a tree.
-
-    Attributes:
-        rank: what it is.
-        where: path in the tree of its file or folder, ``""`` for the top.
-        layout: the class folders, if it consists of such.
-        lists: the list files, if it consists of such.
-        batches: the files of CIFAR-10's Python version, if it consists of such.
-    """
+    """A data set found in a tree: class folders, list files, CIFAR-10's batches or a CSV."""
 
     rank: Rank
-    where: str
+    where: str  # path in the tree of its file or folder, "" for the top
     layout: Layout | None = None
     lists: tuple[str, ...] = ()
     batches: tuple[str, ...] = ()

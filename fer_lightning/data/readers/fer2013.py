@@ -72,20 +72,14 @@ def _parse_header(head: bytes, where: str) -> _Header:
 
 
 def parse_numbers(text: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[np.intp]] | None:
-    """Read all numbers of a text of digits and blanks.
+    """Read all numbers of a text of digits and blanks, (L,): values, and where each one ends.
 
     Every byte is first taken as if a number ended there: its digit, plus ten times the digit
     before, plus a hundred times the one before that. Then the real ends are picked. That needs
     about ten passes of byte arithmetic and no loop over numbers.
 
-    Args:
-        text: (L,) uint8 characters.
-
-    Returns:
-        values: (n,) uint8.
-        ends: (n,) index of each number's last digit in the text.
-        None when the text holds anything but digits and blanks, a number above 255 or one of more
-        than three digits: then a slower and more patient reader must look.
+    Returns None when the text holds anything but digits and blanks, a number above 255 or one of
+    more than three digits: then a slower and more patient reader must look.
     """
     digit = text - _ZERO  # blanks wrap to 240
     is_digit = digit < 10
@@ -226,14 +220,11 @@ def _shown(field: bytes) -> str:
 def read_csv(file: BinaryIO, where: str) -> Rows:
     """Read every row of a CSV with the columns emotion, pixels and perhaps Usage.
 
-    Args:
-        file: the file's bytes.
-        where: its name, for messages.
-
-    Returns:
-        (N, 1, 48, 48) uint8 images, (N,) int64 labels, (N,) int8 usages.
+    Pixels come as (N, 1, 48, 48); `where` names the file in messages.
     """
-    _keep_freed_memory()
+    # glibc reuses freed arrays once it has seen one almost as large as the 32 MiB that it is
+    # willing to learn from (2.6 s → 1.0 s)
+    np.empty(31 * limits.MIB, np.uint8)
     blocks = _blocks(file, where)
     header = _parse_header(next(blocks, b""), where)
     parts: list[Rows] = []
@@ -283,21 +274,11 @@ def _plain(block: bytes) -> bytes:
     return block.replace(b'"', b"") if b'"' in block else block
 
 
-def _keep_freed_memory() -> None:
-    """Make glibc reuse freed arrays: it learns from the size of what was freed (2.6 s → 1.0 s)."""
-    np.empty(31 * limits.MIB, np.uint8)  # just below the 32 MiB that it is willing to learn
-
-
 def fer2013_name(labels: NDArray[np.int64], usage: NDArray[np.int8]) -> str | None:
     """Name a set of 48x48 grey faces of the seven classes after FER-2013 if its counts allow it.
 
-    Args:
-        labels: (N,) class indices in the order of FER_CLASSES.
-        usage: (N,) values of `Usage`.
-
-    Returns:
-        ``"FER-2013"`` for a whole copy, whatever its own split is; ``"FER-2013 (partial, ...)"``
-        when it holds fewer images and no part more than the original; otherwise None.
+    ``"FER-2013"`` is a whole copy, whatever its own split is; ``"FER-2013 (partial, ...)"`` holds
+    fewer images and no part more than the original; otherwise None.
 
     >>> fer2013_name(np.array([0, 3, 6]), np.zeros(3, np.int8))
     'FER-2013 (partial, 3 images)'

@@ -33,19 +33,12 @@ class Votes(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """What the votes say.
+    """What the votes say."""
 
-    Attributes:
-        labels: (N,) int64 index into FERPLUS_CLASSES; -1 where unknown or NF won.
-        soft: (N, 8) float32 shares of the eight expressions' votes; zero where nobody named one.
-        agreement: (N,) float64 share of all votes that the winner got.
-        tied: (N,) bool, whether an expression won against an equal number of other votes.
-    """
-
-    labels: NDArray[np.int64]
-    soft: NDArray[np.float32]
-    agreement: NDArray[np.float64]
-    tied: NDArray[np.bool_]
+    labels: NDArray[np.int64]  # (N,) index into FERPLUS_CLASSES; -1 where unknown or NF won
+    soft: NDArray[np.float32]  # (N, 8) shares of the eight expressions' votes; 0 without any
+    agreement: NDArray[np.float64]  # (N,) share of all votes that the winner got
+    tied: NDArray[np.bool_]  # (N,) whether an expression won against as many other votes
 
 
 def judge(counts: NDArray[np.int64], own_labels: NDArray[np.int64]) -> Verdict:
@@ -81,14 +74,8 @@ def join(
 ) -> ImageSet:
     """Give the rows of ``fer2013.csv`` the labels that FERPlus' voters gave them.
 
-    Rows won by unknown or NF, or by less than `min_agreement`, are left out and counted in the
-    notes.
-
-    Args:
-        faces: every row of the CSV file, in its order.
-        path: ``fer2013new.csv``.
-        soft_labels: whether to keep the distribution of votes over the eight expressions.
-        min_agreement: smallest share of all votes, from 0 to 1, that the winner must have.
+    Rows won by unknown or NF, or by less than `min_agreement` of all votes, are left out and
+    counted in the notes. Faces are every row of the CSV file, in its order.
     """
     if not 0 <= min_agreement <= 1:
         raise UserError(f"expected min_agreement from 0 to 1, but got {min_agreement}; change it")

@@ -119,17 +119,10 @@ def _rank(layout: Layout) -> tuple[bool, bool, int, str]:
 def number_classes(
     labels: Sequence[str], class_names: Mapping[str, str] | None = None
 ) -> tuple[NDArray[np.int64], tuple[str, ...]]:
-    """Give every label a class index.
+    """Give every label, (N), a class index, (N,) int64; also return the class names.
 
     The expressions keep FER-2013's order (with contempt as the eighth, FERPlus' one); any other
     classes are sorted, numbers by their value.
-
-    Args:
-        labels: (N) folder names or the labels of a list file.
-        class_names: what some of them mean, e.g. ``{"1": "surprise", "2": "fear"}``.
-
-    Returns:
-        (N,) int64 indices and the class names.
 
     >>> number_classes(["2", "1", "2"], {"1": "cat", "2": "ant"})
     (array([0, 1, 0]), ('ant', 'cat'))

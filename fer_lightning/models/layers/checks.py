@@ -1,4 +1,4 @@
-"""Checks of constructor arguments, so that a mistake is told before anything is built."""
+"""Checks of constructor arguments, so that a mistake is reported before anything is built."""
 
 from collections.abc import Sequence
 

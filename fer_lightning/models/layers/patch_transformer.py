@@ -50,7 +50,7 @@ class Sizes(NamedTuple):
 class PatchTransformer(VisionModel):
     """Patches, learned positions, pre-norm layers and a linear head.
 
-    `pooling` may change while training goes on: it is no weight.
+    `pooling` may change during training: it is no weight.
 
     `stem` leads from images to what `embed` takes (an empty one for images themselves), and `embed`
     to patches row by row, (B, h·w, dim); `grid` is h and w.

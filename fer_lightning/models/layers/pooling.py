@@ -136,12 +136,6 @@ def take(tokens: Tensor, ids: Tensor) -> Tensor:
     return tokens.gather(1, ids[..., None].expand(-1, -1, tokens.shape[-1]))
 
 
-def spread(tokens: Tensor, ids: Tensor, places: int) -> Tensor:
-    """Lay tokens, (B, n, D), at their places, (B, n), with zeros at the others: (B, places, D)."""
-    canvas = tokens.new_zeros(tokens.shape[0], places, tokens.shape[-1])
-    return canvas.scatter(1, ids[..., None].expand_as(tokens), tokens)
-
-
 def _spread_square(weights: Tensor, ids: Tensor, places: int) -> Tensor:
     """Lay attention, (B, heads, n, n), out as (B, heads, places, places); other rows are zero."""
     B, H, n, _ = weights.shape
@@ -170,11 +164,12 @@ def left_mask(ids: Tensor, places: int, prefix: int, grid: tuple[int, int]) -> T
 
 
 class Canvas(nn.Module):
-    """`spread` as a layer, so that Grad-CAM can read all places at its output."""
+    """Lays tokens out, as a layer, so that Grad-CAM can read all places at its output."""
 
     def forward(self, tokens: Tensor, ids: Tensor, places: int) -> Tensor:
-        """Return (B, places, D) of tokens, (B, n, D), at the places ids, (B, n)."""
-        return spread(tokens, ids, places)
+        """Return (B, places, D) of tokens, (B, n, D), at the places ids, (B, n); others are 0."""
+        canvas = tokens.new_zeros(tokens.shape[0], places, tokens.shape[-1])
+        return canvas.scatter(1, ids[..., None].expand_as(tokens), tokens)
 
 
 def _patch_scores(patches: Tensor, criterion: PatchCriterion) -> Tensor:
@@ -254,14 +249,10 @@ def _token_scores(q: Tensor, k: Tensor, prefix: int, criterion: TokenCriterion) 
 class Pass:
     """One pass through the layers, in which tokens go; those that are left know their places.
 
-    Args:
-        pooling: what to drop.
-        prefix: tokens, such as [CLS], before those of the patches.
-        places: number of all tokens before anything was dropped.
-        ids: (B, n) the places of the tokens that enter the first layer; None for all.
-        canvas: where Grad-CAM reads: the layer `canvas_at` reads its normalised tokens through it.
-        canvas_at: index of that layer.
-        maps: takes the attention of each layer, (B, heads, places, places), if given.
+    Of `places` tokens those at `ids`, (B, n), enter the first layer, None for all; `prefix` of
+    them, such as [CLS], stand before those of the patches. The layer `canvas_at` reads its
+    normalised tokens through the canvas. `maps`, if given, takes the attention of each layer, (B,
+    heads, places, places).
     """
 
     def __init__(

@@ -31,7 +31,7 @@ class PatchEmbed(nn.Module):
 class ConvStem(nn.Sequential):
     """Convolutions without bias, each with BatchNorm and ReLU.
 
-    Beyond its border an image goes on as it ends: a frame of zeros would be a strong feature, and
+    Beyond its border an image continues as it ends: a frame of zeros would be a strong feature, and
     what looks for strong patches would keep the border. A kernel of odd size and padding (kernel -
     stride + 1) // 2 keep the grid where the image is.
 
