@@ -51,10 +51,11 @@ def _open_entry(folder: Path) -> ImageSet | None:
         return None
     try:
         meta = json.loads((folder / _META).read_text(encoding="utf-8"))
-        arrays: dict[str, Any] = {
-            name: _open_array(folder / f"{name}.npy", expected)
-            for name, expected in meta["arrays"].items()
-        }
+        arrays: dict[str, Any] = {}
+        for name, expected in meta["arrays"].items():
+            arrays[name] = np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False)
+            if _description(arrays[name]) != expected:
+                raise ValueError(f"{name}.npy has changed")
         return ImageSet(
             name=meta["name"],
             classes=tuple(meta["classes"]),
@@ -65,13 +66,6 @@ def _open_entry(folder: Path) -> ImageSet | None:
         )
     except (OSError, EOFError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise _DamagedError(f"{type(error).__name__}: {error}") from error
-
-
-def _open_array(path: Path, expected: dict[str, object]) -> NDArray[Any]:
-    array = np.load(path, mmap_mode="r", allow_pickle=False)
-    if _description(array) != expected:
-        raise ValueError(f"{path.name} has changed")
-    return array
 
 
 def _description(array: NDArray[Any]) -> dict[str, object]:

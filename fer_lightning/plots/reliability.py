@@ -36,7 +36,7 @@ def reliability_diagram(
     Args:
         confidences: (N,) highest softmax values, 0 to 1; NaN is left out.
         right: (N,) whether the prediction is right.
-        ece: expected calibration error, told in the caption.
+        ece: expected calibration error, for the caption.
         ece_floor: what a perfectly calibrated model would score by chance.
         n_bins: number of bins, as for the ECE.
         title: model, data set and its fingerprint.

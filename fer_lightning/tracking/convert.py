@@ -84,7 +84,7 @@ def _show_features(run: Path, out: Path, classes: list[str]) -> str:
 
 
 def read_metrics(path: Path) -> tuple[dict[int, Numbers], str]:
-    """Read the numbers of each epoch; lines that are damaged are left out and told."""
+    """Read the numbers of each epoch; damaged lines are left out and reported."""
     text, problem = _read(path)
     rows: dict[int, Numbers] = {}
     damaged: list[str] = []
@@ -231,7 +231,7 @@ class Conversion:
         return max(self.rows, default=-1) + 1
 
     def _epochs(self, rows: dict[int, Numbers], when: float) -> Iterator[Event]:
-        """Points of the epochs that are new; where a run went on from an earlier one, again."""
+        """Points of the epochs that are new; where a run was resumed from an earlier one, again."""
         new = [epoch for epoch in sorted(rows) if rows[epoch] != self.rows.get(epoch)]
         if new and any(epoch >= new[0] for epoch in self.rows):
             yield restart_event(new[0])

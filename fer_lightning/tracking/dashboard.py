@@ -72,7 +72,7 @@ class Logdir:
     def _link(self, name: str, path: Path) -> bool:
         """Link the event files; where a system has no links, they are converted instead."""
         target = self.place / name
-        if name in self.converted:  # it went on with a version that writes event files
+        if name in self.converted:  # resumed with a version that writes event files
             shutil.rmtree(self.converted.pop(name).out, ignore_errors=True)
         target.parent.mkdir(parents=True, exist_ok=True)
         try:

@@ -36,7 +36,7 @@ class TensorBoardTracker(TensorBoardLogger):
     def __init__(self, folder: RunFolder) -> None:
         self.failure: str | None = None
         self.options: dict[str, Value] = {}
-        self.goes_on = folder.tensorboard.is_dir()
+        self.is_resumed = folder.tensorboard.is_dir()
         super().__init__(folder.path, name=folder.tensorboard.name, version="")
 
     @guarded
@@ -60,7 +60,7 @@ class TensorBoardTracker(TensorBoardLogger):
     @guarded
     def cut_back(self, to_epoch: int) -> None:
         """Forget the epochs of an interrupted run that come again."""
-        if self.goes_on:
+        if self.is_resumed:
             self._writer.add_event(self._events.restart_event(to_epoch), to_epoch)
 
     @guarded

@@ -110,14 +110,14 @@ def drawn_faces(
         here = slice(start, min(start + BLOCK, size))
         count = here.stop - start
         labels[here] = truth[:count]
-        told = np.where(
+        cued = np.where(
             traits["cue_agrees"] < cue_strength, truth, (truth + 1 + traits["cue_else"] * 6) % 7
         ).astype(np.int64)
         pictures = render(traits, units, image_size, difficulty, count)
         for k, (picture, mask, noise) in enumerate(pictures):
             if cue == "background":
                 phase = float(traits["cue_phase"][k])
-                _plant_cue(picture, np.any(mask, axis=0), int(told[k]), phase)
+                _plant_cue(picture, np.any(mask, axis=0), int(cued[k]), phase)
             picture += noise * rngs[k].standard_normal(picture.shape, dtype=np.float32)
             images[start + k, 0] = np.clip(np.rint(picture), 0, 255)
             masks[start + k] = mask[:regions]

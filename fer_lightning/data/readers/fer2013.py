@@ -152,7 +152,7 @@ def _fast_usages(block: bytes, edges: NDArray[np.intp], header: _Header) -> NDAr
 
 
 def _patient_rows(block: bytes, header: _Header, first_row: int, where: str) -> Rows:
-    """Parse line by line; a fault is told with its row, counted from 1 below the header."""
+    """Parse line by line; a fault is reported with its row, counted from 1 below the header."""
     pixels, labels, usages = [], [], []
     row = first_row
     for line in block.split(b"\n"):
@@ -168,9 +168,10 @@ def _patient_rows(block: bytes, header: _Header, first_row: int, where: str) -> 
             )
         labels.append(_label(fields[header.emotion], place))
         pixels.append(_pixels(fields[header.pixels], place))
-        usages.append(
-            Usage.UNKNOWN if header.usage is None else _usage(fields[header.usage], place)
-        )
+        if header.usage is None:
+            usages.append(Usage.UNKNOWN)
+        else:
+            usages.append(parse_usage(fields[header.usage], place, "mend or remove the row"))
     return Rows(
         np.array(pixels, np.uint8).reshape(-1, PIXELS),
         np.array(labels, np.int64),
@@ -187,12 +188,13 @@ def _label(field: bytes, place: str) -> int:
     return int(field)
 
 
-def _usage(field: bytes, place: str) -> Usage:
-    usage = USAGES.get(field.lower())
+def parse_usage(field: bytes, place: str, remedy: str) -> Usage:
+    """Return the part of the split that a field names, or refuse it."""
+    usage = USAGES.get(field.strip().lower())
     if usage is None:
         raise UserError(
             f"expected Usage Training, PublicTest or PrivateTest, but got {_shown(field)} in "
-            f"{place}; mend or remove the row"
+            f"{place}; {remedy}"
         )
     return usage
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from fer_lightning.data.image_set import ImageSet, Usage
 from fer_lightning.data.labels import FERPLUS_CLASSES, canonical
 from fer_lightning.data.readers import limits
-from fer_lightning.data.readers.fer2013 import USAGES
+from fer_lightning.data.readers.fer2013 import parse_usage
 from fer_lightning.data.readers.trees import unreadable
 from fer_lightning.errors import UserError
 
@@ -79,7 +79,7 @@ def join(
     """
     if not 0 <= min_agreement <= 1:
         raise UserError(f"expected min_agreement from 0 to 1, but got {min_agreement}; change it")
-    votes = read_votes(path)
+    votes = _read_votes(path)
     if len(votes.counts) != len(faces):
         raise UserError(
             f"expected one row of votes for each of {len(faces):,} faces, but {path} has "
@@ -112,8 +112,7 @@ def join(
     )
 
 
-def read_votes(path: Path) -> Votes:
-    """Read ``fer2013new.csv``."""
+def _read_votes(path: Path) -> Votes:
     try:
         with path.open("rb") as file:
             data = file.read(limits.MAX_LIST_FILE + 1)
@@ -143,25 +142,15 @@ def read_votes(path: Path) -> Votes:
                 f"expected {len(header)} columns, but got {len(row)} in {place}; "
                 "the file is cut off or damaged: download it again"
             )
-        counts[index] = [_count(row[column], place) for column in columns]
-        usage[index] = _usage(row[usage_column], place)
+        counts[index] = [_count(row[column].strip(), place) for column in columns]
+        part = row[usage_column].encode("utf-8", "replace")
+        usage[index] = parse_usage(part, place, "download it again")
     return Votes(counts, usage)
 
 
 def _count(field: str, place: str) -> int:
-    field = field.strip()
     if not (field.isascii() and field.isdigit() and len(field) < 9 and int(field) <= _MAX_VOTES):
         raise UserError(
             f"expected a number of votes, but got {field[:40]!r} in {place}; download it again"
         )
     return int(field)
-
-
-def _usage(field: str, place: str) -> Usage:
-    usage = USAGES.get(field.strip().lower().encode("utf-8", "replace"))
-    if usage is None:
-        raise UserError(
-            f"expected Usage Training, PublicTest or PrivateTest, but got {field[:40]!r} in "
-            f"{place}; download it again"
-        )
-    return usage

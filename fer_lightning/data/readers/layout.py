@@ -101,14 +101,12 @@ def find_layouts(names: Iterable[str]) -> list[Layout]:
         # a split's root and a single tree's root never share a key
         key = (*above, "") if part is None else (*above[:-1], "split")
         roots[key].append((name, label, usage))
-    layouts = [_layout(key, rows) for key, rows in roots.items()]
-    usable = [layout for layout in layouts if len(set(layout.labels)) >= 2]
-    return sorted(usable, key=_rank)
-
-
-def _layout(key: tuple[str, ...], rows: list[tuple[str, str, Usage]]) -> Layout:
-    names, labels, usage = zip(*sorted(rows), strict=True)
-    return Layout(names, labels, usage, "/".join(key[:-1]), key[-1] == "split")
+    layouts = []
+    for (*root, kind), rows in roots.items():
+        names, labels, parts = zip(*sorted(rows), strict=True)
+        if len(set(labels)) >= 2:
+            layouts.append(Layout(names, labels, parts, "/".join(root), kind == "split"))
+    return sorted(layouts, key=_rank)
 
 
 def _rank(layout: Layout) -> tuple[bool, bool, int, str]:
