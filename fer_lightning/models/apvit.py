@@ -27,24 +27,13 @@ class APViT(PatchTransformer):
 
     Its sizes are ours: a stem to 12x12 places, of which 80 reach six layers of 96 channels; the
     last three drop a fifth of the tokens each. `APViT112` has the source's own sizes.
+    The other arguments are those of `ViT`.
 
     Args:
-        num_classes: number of classes.
         in_chans: channels of the images, 1 for grey.
         image_size: height and width of the images in pixels, divisible by 4.
         keep_patches: how many of the places reach the first layer; None for all.
-        keep_rate: share of patch tokens that each layer of the second half passes on.
-        patch_criterion: what makes a patch strong; ``"lanet"`` adds weights.
-        token_criterion: how the heads' products of [CLS]'s query and a key make a token strong.
-        patch_mode: leave weak patches out, or multiply all by their strength.
         widths: channels of the stem's three convolutions.
-        dim: width of a token, divisible by `heads`.
-        depth: number of layers.
-        heads: number of attention heads in each layer.
-        mlp_ratio: hidden width of each MLP over `dim`.
-        dropout: rate of Dropout on tokens, attention and residual branches.
-        drop_path: rate at which the last layer's residual branches are dropped whole, rising
-            linearly from 0 at the first layer.
         pool: the head reads the [CLS] token, or the mean of the patches (then there is no [CLS],
             and `keep_rate` must be 1).
 
@@ -144,24 +133,13 @@ class APViT112(PatchTransformer):
     65,209,543 parameters for seven classes, as the authors' code has. Multiply-adds of all tokens
     of all layers, norms and PReLU of the stem included: 12.661 G, against 15.293 G with nothing
     dropped; `forward` leaves out what nothing reads in the last layer. The head starts at zero.
+    The other arguments are those of `ViT`.
 
     Args:
-        num_classes: number of classes.
         in_chans: channels of the images, 3 for colour.
         image_size: height and width of the images in pixels, divisible by 8.
         keep_patches: how many of the places reach the first layer; None for all.
-        keep_rate: share of patch tokens that each layer of the second half passes on.
-        patch_criterion: what makes a patch strong; ``"lanet"`` adds weights.
-        token_criterion: how the heads' products of [CLS]'s query and a key make a token strong.
-        patch_mode: leave weak patches out, or multiply all by their strength.
         units: units in each of the stem's three stages.
-        dim: width of a token, divisible by `heads`.
-        depth: number of layers.
-        heads: number of attention heads in each layer.
-        mlp_ratio: hidden width of each MLP over `dim`.
-        dropout: rate of Dropout on tokens, attention and residual branches.
-        drop_path: rate at which the last layer's residual branches are dropped whole, rising
-            linearly from 0 at the first layer.
         pool: the head reads the [CLS] token, or the mean of the patches (then there is no [CLS],
             and `keep_rate` must be 1).
 

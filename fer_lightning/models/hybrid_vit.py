@@ -17,20 +17,12 @@ class HybridViT(PatchTransformer):
     One of the ViT's four layers gives way to the stem, as Xiao et al. (Early Convolutions Help
     Transformers See Better, 2021) do for a fair comparison: 807,351 parameters against the ViT's
     807,431. The stem's widths are ours, chosen for that.
+    The other arguments are those of `ViT`.
 
     Args:
-        num_classes: number of classes.
         in_chans: channels of the images, 1 for grey.
         image_size: height and width of the images in pixels, divisible by 6.
         widths: channels of the stem's four convolutions.
-        dim: width of a token, divisible by `heads`.
-        depth: number of layers.
-        heads: number of attention heads in each layer.
-        mlp_ratio: hidden width of each MLP over `dim`.
-        dropout: rate of Dropout on tokens, attention and residual branches.
-        drop_path: rate at which the last layer's residual branches are dropped whole, rising
-            linearly from 0 at the first layer.
-        pool: the head reads the [CLS] token, or the mean of the patches (then there is no [CLS]).
 
     >>> import torch
     >>> HybridViT()(torch.zeros(2, 1, 48, 48)).shape

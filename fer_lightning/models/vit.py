@@ -88,20 +88,12 @@ class ViTTiny(ViT):
 
     The defaults have 1,205,898 parameters. This is not timm's ``vit_tiny``, which is wider and
     deeper.
+    The other arguments are those of `ViT`.
 
     Args:
-        num_classes: number of classes.
         in_chans: channels of the images, 3 for colour.
         image_size: height and width of the images in pixels, divisible by `patch_size`.
         patch_size: height and width of a patch in pixels.
-        dim: width of a token, divisible by `heads`.
-        depth: number of layers.
-        heads: number of attention heads in each layer.
-        mlp_ratio: hidden width of each MLP over `dim`.
-        dropout: rate of Dropout on tokens, attention and residual branches.
-        drop_path: rate at which the last layer's residual branches are dropped whole, rising
-            linearly from 0 at the first layer.
-        pool: the head reads the [CLS] token, or the mean of the patches (then there is no [CLS]).
 
     >>> ViTTiny().positions.shape
     torch.Size([8, 8, 128])

@@ -54,6 +54,23 @@ class PatchTransformer(VisionModel):
 
     `stem` leads from images to what `embed` takes (an empty one for images themselves), and `embed`
     to patches row by row, (B, h·w, dim); `grid` is h and w.
+    Arguments that its models share are described here, once for the help of the command line.
+
+    Args:
+        num_classes: number of classes.
+        dim: width of a token, divisible by `heads`.
+        depth: number of layers.
+        heads: number of attention heads in each layer.
+        mlp_ratio: hidden width of each MLP over `dim`.
+        dropout: rate of Dropout on tokens, attention and residual branches.
+        drop_path: rate at which the last layer's residual branches are dropped whole, rising
+            linearly from 0 at the first layer.
+        pool: the head reads the [CLS] token, or the mean of the patches (then there is no [CLS]).
+        keep_patches: how many of the patches reach the first layer; None for all.
+        keep_rate: share of patch tokens that each layer of the second half passes on.
+        patch_criterion: what makes a patch strong; ``"lanet"`` adds weights.
+        token_criterion: how the heads' products of [CLS]'s query and a key make a token strong.
+        patch_mode: leave weak patches out, or multiply all by their strength.
     """
 
     pooling: AttentivePooling
