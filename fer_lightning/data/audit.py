@@ -20,20 +20,9 @@ USAGE_NAMES = {
 
 
 def duplicate_groups(images: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """Give identical images the same group id: the row of the first of them.
+    """Give identical images, (N, ...) uint8, the same group id, (N,): the row of their first.
 
     So ``groups[i] == i`` holds exactly for the first image of each group.
-
-    Args:
-        images: (N, ...) uint8.
-
-    Returns:
-        (N,) int64 group ids, each between 0 and N - 1.
-
-    >>> images = np.zeros((4, 1, 2, 2), np.uint8)
-    >>> images[1] = 7
-    >>> duplicate_groups(images)
-    array([0, 1, 0, 0])
     """
     first_row: dict[bytes, int] = {}
     groups = np.empty(len(images), np.int64)
@@ -45,14 +34,7 @@ def duplicate_groups(images: NDArray[np.uint8]) -> NDArray[np.int64]:
 
 
 def blank_images(images: NDArray[np.uint8]) -> NDArray[np.bool_]:
-    """Tell which images show nothing: their grey levels have a standard deviation below 1.
-
-    Args:
-        images: (N, C, H, W) uint8.
-
-    >>> blank_images(np.array([[[[5, 5]]], [[[0, 9]]]], np.uint8))
-    array([ True, False])
-    """
+    """Tell which of (N, C, H, W) images show nothing: their grey levels deviate by less than 1."""
     blocks = [images[start : start + 2048] for start in range(0, len(images), 2048)]
     deviations = [block.reshape(len(block), -1).std(axis=1) for block in blocks]
     return np.concatenate(deviations) < BLANK_STD if deviations else np.empty(0, np.bool_)
@@ -60,35 +42,20 @@ def blank_images(images: NDArray[np.uint8]) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True)
 class Audit:
-    """What an audit found.
-
-    Attributes:
-        name: the data set's name.
-        fingerprint: its fingerprint.
-        images: number of images.
-        shape: channels, height, width.
-        counts: images per usage and class; usages without any are left out.
-        copies: images that equal an earlier one.
-        duplicate_groups: groups of two or more identical images.
-        images_in_groups: images in such groups.
-        contradicting_groups: groups whose images carry different labels.
-        blank: images whose grey levels have a standard deviation below 1.
-        twins_in_training: per test part, images that have an identical twin in Training.
-        notes: what the reader left out or decided.
-    """
+    """What an audit found."""
 
     name: str
     fingerprint: str
     images: int
-    shape: tuple[int, ...]
-    counts: dict[str, dict[str, int]]
-    copies: int
-    duplicate_groups: int
-    images_in_groups: int
-    contradicting_groups: int
-    blank: int
-    twins_in_training: dict[str, int]
-    notes: dict[str, object]
+    shape: tuple[int, ...]  # channels, height, width
+    counts: dict[str, dict[str, int]]  # per usage and class; usages without any are left out
+    copies: int  # images that equal an earlier one
+    duplicate_groups: int  # of two or more identical images
+    images_in_groups: int  # in such groups
+    contradicting_groups: int  # whose images carry different labels
+    blank: int  # images whose grey levels have a standard deviation below 1
+    twins_in_training: dict[str, int]  # per test part, images with a twin in Training
+    notes: dict[str, object]  # what the reader left out or decided
 
     def to_json(self) -> str:
         """Return everything as JSON."""
@@ -114,14 +81,11 @@ class Audit:
 
     def _findings(self) -> Table:
         table = Table("finding", title="Copies, contradictions, blank images")
-        table.add_column("images", justify="right")
-        table.add_column("groups", justify="right")
+        for column in ("images", "groups"):
+            table.add_column(column, justify="right")
+        groups = (f"{self.images_in_groups:,}", f"{self.duplicate_groups:,}")
         table.add_row("exact copies of another image", f"{self.copies:,}", "")
-        table.add_row(
-            "in groups of identical images",
-            f"{self.images_in_groups:,}",
-            f"{self.duplicate_groups:,}",
-        )
+        table.add_row("in groups of identical images", *groups)
         table.add_row("groups with contradicting labels", "", f"{self.contradicting_groups:,}")
         table.add_row("blank (standard deviation below 1)", f"{self.blank:,}", "")
         for part, number in self.twins_in_training.items():
@@ -163,7 +127,13 @@ def audit(faces: ImageSet) -> Audit:
         fingerprint=faces.fingerprint,
         images=len(faces),
         shape=faces.images.shape[1:],
-        counts={USAGE_NAMES[usage]: _per_class(faces, usage) for usage in present},
+        counts={
+            USAGE_NAMES[usage]: {
+                name: int((faces.labels[faces.usage == usage] == label).sum())
+                for label, name in enumerate(faces.classes)
+            }
+            for usage in present
+        },
         copies=len(faces) - int((size > 0).sum()),
         duplicate_groups=int((size > 1).sum()),
         images_in_groups=int(size[size > 1].sum()),
@@ -175,8 +145,3 @@ def audit(faces: ImageSet) -> Audit:
         },
         notes=faces.notes,
     )
-
-
-def _per_class(faces: ImageSet, usage: Usage) -> dict[str, int]:
-    numbers = np.bincount(faces.labels[faces.usage == usage], minlength=len(faces.classes))
-    return dict(zip(faces.classes, numbers.tolist(), strict=True))

@@ -20,45 +20,42 @@ from fer_lightning.data.readers import ReadOptions, read
 from fer_lightning.data.readers.detect import locate
 from fer_lightning.data.readers.trees import FolderTree
 
-# --- One kept data set: a folder of .npy files and a description, written whole or not at all
-
-
+READER_VERSION = 1  # raise it when the readers give another result for the same file
+FOLDER = ".fer_lightning_cache"
+_DEFAULTS = {
+    name: option.default
+    for name, option in inspect.signature(read).parameters.items()
+    if option.kind is option.KEYWORD_ONLY
+}
 _META = "meta.json"
 _ARRAYS = ("images", "labels", "usage", "files", "soft", "masks")
 _UNFINISHED = ".unfinished-"
 _ABANDONED = 24 * 3600  # seconds after which an unfinished entry belongs to a process that died
 
 
-class DamagedError(Exception):
+class _DamagedError(Exception):
     """An entry that is not what was written."""
 
 
 def checksum(array: NDArray[Any]) -> int:
-    """Add up an array's bytes as 64-bit words: any cut or overwritten part shows, in 20 ms.
-
-    >>> checksum(np.array([1, 2], np.uint64)), checksum(np.array([1, 1, 1], np.uint8))
-    (3, 3)
-    """
+    """Add up an array's bytes as 64-bit words: any cut or overwritten part shows, in 20 ms."""
     data = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
     whole = len(data) // 8 * 8
     words = data[:whole].view(np.uint64)
     return (int(words.sum(dtype=np.uint64)) + int(data[whole:].sum(dtype=np.uint64))) % 2**64
 
 
-def open_entry(folder: Path) -> ImageSet | None:
-    """Open an entry memory-mapped, or return None if there is none.
-
-    Raises:
-        DamagedError: when something in it is missing or has changed.
-    """
+def _open_entry(folder: Path) -> ImageSet | None:
+    """Open an entry memory-mapped, or return None if there is none."""
     if not folder.is_dir():
         return None
     try:
         meta = json.loads((folder / _META).read_text(encoding="utf-8"))
-        arrays: dict[str, Any] = {
-            name: _open_array(folder / f"{name}.npy", expected)
-            for name, expected in meta["arrays"].items()
-        }
+        arrays: dict[str, Any] = {}
+        for name, expected in meta["arrays"].items():
+            arrays[name] = np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False)
+            if _description(arrays[name]) != expected:
+                raise ValueError(f"{name}.npy has changed")
         return ImageSet(
             name=meta["name"],
             classes=tuple(meta["classes"]),
@@ -68,14 +65,7 @@ def open_entry(folder: Path) -> ImageSet | None:
             **arrays,
         )
     except (OSError, EOFError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise DamagedError(f"{type(error).__name__}: {error}") from error
-
-
-def _open_array(path: Path, expected: dict[str, object]) -> NDArray[Any]:
-    array = np.load(path, mmap_mode="r", allow_pickle=False)
-    if _description(array) != expected:
-        raise ValueError(f"{path.name} has changed")
-    return array
+        raise _DamagedError(f"{type(error).__name__}: {error}") from error
 
 
 def _description(array: NDArray[Any]) -> dict[str, object]:
@@ -83,11 +73,7 @@ def _description(array: NDArray[Any]) -> dict[str, object]:
 
 
 def write_entry(root: Path, name: str, found: ImageSet, source: str) -> None:
-    """Write an entry under a temporary name, then rename it; one that is there already stays.
-
-    Raises:
-        OSError: when it cannot be written; nothing of it remains then.
-    """
+    """Write an entry under a temporary name, then rename it; one that is there already stays."""
     root.mkdir(parents=True, exist_ok=True)
     (root / ".gitignore").write_text("*\n")
     unfinished = root / f"{_UNFINISHED}{uuid.uuid4().hex}"
@@ -116,7 +102,7 @@ def write_entry(root: Path, name: str, found: ImageSet, source: str) -> None:
         shutil.rmtree(unfinished, ignore_errors=True)
 
 
-def remove_entry(folder: Path) -> None:
+def _remove_entry(folder: Path) -> None:
     """Remove an entry in one step, so that nobody opens a half-removed one."""
     trash = folder.with_name(f"{_UNFINISHED}{uuid.uuid4().hex}")
     try:
@@ -126,12 +112,12 @@ def remove_entry(folder: Path) -> None:
     shutil.rmtree(trash, ignore_errors=True)
 
 
-def remove_outdated(root: Path, name: str) -> None:
+def _remove_outdated(root: Path, name: str) -> None:
     """Remove older entries of the same source and options, and what dead processes left."""
     source, _, _ = name.partition("-")
     for entry in root.iterdir():
         if entry.name.startswith(f"{source}-") and entry.name != name:
-            remove_entry(entry)
+            _remove_entry(entry)
         if entry.name.startswith(_UNFINISHED):
             try:
                 age = time.time() - entry.stat().st_mtime
@@ -139,15 +125,6 @@ def remove_outdated(root: Path, name: str) -> None:
                 continue
             if age > _ABANDONED:
                 shutil.rmtree(entry, ignore_errors=True)
-
-
-READER_VERSION = 1  # raise it when the readers give another result for the same file
-FOLDER = ".fer_lightning_cache"
-_DEFAULTS = {
-    name: option.default
-    for name, option in inspect.signature(read).parameters.items()
-    if option.kind is option.KEYWORD_ONLY
-}
 
 
 def load(
@@ -197,12 +174,12 @@ def load(
 
 def _open_or_remove(entry: Path) -> ImageSet | None:
     try:
-        return open_entry(entry)
-    except DamagedError as damage:
+        return _open_entry(entry)
+    except _DamagedError as damage:
         warnings.warn(
             f"the cache in {entry} is damaged and will be made anew ({damage})", stacklevel=3
         )
-        remove_entry(entry)
+        _remove_entry(entry)
         return None
 
 
@@ -211,7 +188,7 @@ def _keep(found: ImageSet, roots: list[Path], name: str, source: str) -> ImageSe
     for root in roots:
         try:
             write_entry(root, name, found, source)
-            remove_outdated(root, name)
+            _remove_outdated(root, name)
         except OSError as error:  # not writable, or the disk is full
             reasons.append(f"{root}: {error.strerror or error}")
             continue

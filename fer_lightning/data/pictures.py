@@ -23,23 +23,14 @@ HOW = (
 
 
 class Picture(NamedTuple):
-    """A picture that was read.
+    """A picture that was read."""
 
-    Attributes:
-        name: its path inside the folder.
-        seen: (C, H, W) as the model takes it.
-        shown: (S, S) grey or (S, S, 3) RGB, the same square at the size of an overlay.
-        width: of the whole picture, in pixels.
-        height: likewise.
-        crop: left, top and side of the square, in pixels of the whole picture.
-    """
-
-    name: str
-    seen: Pixels
-    shown: Pixels
-    width: int
+    name: str  # its path inside the folder
+    seen: Pixels  # (C, H, W) as the model takes it
+    shown: Pixels  # (S, S) grey or (S, S, 3) RGB, the same square at the size of an overlay
+    width: int  # of the whole picture, in pixels
     height: int
-    crop: tuple[int, int, int]
+    crop: tuple[int, int, int]  # left, top and side of the square, in pixels of the whole picture
 
 
 class Skipped(NamedTuple):
@@ -50,18 +41,7 @@ class Skipped(NamedTuple):
 
 
 def list_pictures(path: Path, leave_out: Path | None = None) -> tuple[FolderTree, list[str]]:
-    """List what may be pictures: a single file, or all files below a folder but hidden ones.
-
-    Args:
-        path: file or folder.
-        leave_out: a folder of results, which may lie inside.
-
-    Returns:
-        The folder and the names in it, sorted.
-
-    Raises:
-        UserError: nothing there, an empty folder, or too many files.
-    """
+    """List what may be pictures: a file, or all files below a folder but hidden ones, sorted."""
     try:
         is_there, is_file, is_dir = path.exists(), path.is_file(), path.is_dir()
     except OSError as error:
@@ -92,15 +72,8 @@ def read_each(
 ) -> Iterator[Picture | Skipped]:
     """Read files one by one, whatever their endings say.
 
-    Args:
-        tree: where they lie.
-        names: paths inside it.
-        channels: of the model's input, 1 or 3.
-        size: side of the model's input in pixels.
-        shown: side of the square to draw on in pixels.
-
-    Raises:
-        UserError: a model of neither grey nor colour pictures, or of far too large ones.
+    `channels` and `size`, in pixels, are those of the model's input; `shown` is the side of the
+    square to draw on.
     """
     if channels not in (1, 3) or size > MOST_SIDE:
         raise UserError(
@@ -121,39 +94,16 @@ def read_each(
         if min(height, width) < MIN_SIDE:
             yield Skipped(name, f"{width}x{height} pixels, expected at least {MIN_SIDE} a side")
             continue
-        square, left, top = centre_square(pixels)
-        crop = (left, top, len(square))
-        seen = as_input(square, channels, size)
-        yield Picture(name, seen, resize(square, shown), width, height, crop)
+        side = min(height, width)
+        left, top = (width - side) // 2, (height - side) // 2
+        # cut, and neither stretched nor padded: no face to train on was stretched or had black bars
+        square = pixels[top : top + side, left : left + side]
+        seen = _as_input(square, channels, size)
+        yield Picture(name, seen, resize(square, shown), width, height, (left, top, side))
 
 
-def centre_square(pixels: Pixels) -> tuple[Pixels, int, int]:
-    """Cut the largest square from the middle of a picture.
-
-    Cut, and neither stretched nor padded: a stretched face or a black bar is nothing that a model
-    of faces was trained on.
-
-    Returns:
-        The square, and where its left and its top edge lie.
-
-    >>> centre_square(np.arange(6, dtype=np.uint8).reshape(2, 3))
-    (array([[0, 1],
-           [3, 4]], dtype=uint8), 0, 0)
-    >>> centre_square(np.zeros((10, 4), np.uint8))[1:]
-    (0, 3)
-    """
-    height, width = pixels.shape[:2]
-    side = min(height, width)
-    left, top = (width - side) // 2, (height - side) // 2
-    return pixels[top : top + side, left : left + side], left, top
-
-
-def as_input(square: Pixels, channels: int, size: int) -> Pixels:
-    """Bring a square picture to a model's channels, 1 or 3, and size: (C, size, size).
-
-    >>> as_input(np.full((4, 4), 7, np.uint8), channels=3, size=2)[:, 0, 0]
-    array([7, 7, 7], dtype=uint8)
-    """
+def _as_input(square: Pixels, channels: int, size: int) -> Pixels:
+    """Bring a square picture to a model's channels, 1 or 3, and size: (C, size, size)."""
     pixels = resize(to_grey(square) if channels == 1 else square, size)
     if pixels.ndim == 2:
         return np.repeat(pixels[None], channels, axis=0)

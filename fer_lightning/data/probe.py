@@ -15,22 +15,8 @@ def probe_rows(rows: Rows, n: int, seed: int, fingerprint: str) -> Rows:
     images with the n smallest are taken. So a smaller probe lies inside a larger one, and two
     parts that share most images share most of their probe.
 
-    Args:
-        rows: rows of the data set, such as those of the test part, in any order.
-        n: how many to take; where there are fewer, all are taken.
-        seed: another seed, other images; not the training seed.
-        fingerprint: of the data set, see `ImageSet.fingerprint`.
-
     Returns:
         At most n of the rows, sorted.
-
-    Raises:
-        UserError: no rows, one that occurs twice or is negative, or n below 1.
-
-    >>> probe_rows(np.arange(100, 200), 4, seed=0, fingerprint="a")
-    array([105, 128, 143, 183])
-    >>> probe_rows(np.array([5, 3]), 200, seed=0, fingerprint="a")
-    array([3, 5])
     """
     rows = np.unique(given := np.asarray(rows, np.int64))
     if n < 1:

@@ -17,6 +17,8 @@ Protocol = Literal["ratio", "official", "train_test"]
 Duplicates = Literal["group", "keep", "drop"]
 Rows = NDArray[np.int64]
 
+MAX_BYTES = 256 * 2**20
+PARTS = ("train", "val", "test")
 TRAIN, VAL, TEST, OUT = 0, 1, 2, -1  # sides; OUT is in none of them
 HELD_OUT = 0.1  # share of validation, and as much of test: 8:1:1
 OPTIMISTIC = (
@@ -217,13 +219,6 @@ def _reduce(
     return kept
 
 
-# --- The split of a run as a file that another run can use again
-
-
-MAX_BYTES = 256 * 2**20
-PARTS = ("train", "val", "test")
-
-
 def to_manifest(split: Split, data: ImageSet) -> dict[str, object]:
     """Describe a split completely: its rows, where they come from, and images per class."""
     manifest: dict[str, object] = {"format": 1, "data": data.name, **asdict(split)}
@@ -240,11 +235,7 @@ def class_counts(data: ImageSet, rows: np.ndarray) -> np.ndarray:
 
 
 def read_manifest(path: Path, data: ImageSet) -> Split:
-    """Read a split back for the same data set.
-
-    Raises:
-        UserError: no manifest, one of another data set, or rows that cannot be.
-    """
+    """Read a split back for the same data set."""
     if not path.is_file():
         raise UserError(f"expected a split manifest but found no file {path}")
     if path.stat().st_size > MAX_BYTES:

@@ -7,18 +7,20 @@ import torch
 from torch import Tensor, nn
 
 from fer_lightning.errors import UserError
-from fer_lightning.models.layers.checks import check_sizes
-from fer_lightning.models.layers.patch_transformer import PatchTransformer, check_transformer
+from fer_lightning.models.layers.checks import check_sizes, check_stem, check_widths
+from fer_lightning.models.layers.patch_transformer import PatchTransformer, Sizes
 from fer_lightning.models.layers.pooling import (
     AttentivePooling,
     PatchCriterion,
     PatchMode,
     TokenCriterion,
 )
-from fer_lightning.models.layers.stems import ConvStem, FeatureEmbed, check_stem, check_widths
+from fer_lightning.models.layers.transformer import ConvStem, FeatureEmbed
 from fer_lightning.models.registry import register_model
 
 KERNELS, STRIDES = (3, 3, 3), (2, 2, 1)  # 48x48 pixels to 24x24 to 12x12 places
+WIDTHS = (64, 128, 256)  # channels of each stage of IR-50
+STRIDE = 8  # each of these stages halves height and width
 
 
 @register_model("apvit", source="APViT, at 48x48", config="apvit.yaml")
@@ -27,28 +29,16 @@ class APViT(PatchTransformer):
 
     Its sizes are ours: a stem to 12x12 places, of which 80 reach six layers of 96 channels; the
     last three drop a fifth of the tokens each. `APViT112` has the source's own sizes.
+    The other arguments are those of `ViT`.
 
     Args:
-        num_classes: number of classes.
         in_chans: channels of the images, 1 for grey.
         image_size: height and width of the images in pixels, divisible by 4.
         keep_patches: how many of the places reach the first layer; None for all.
-        keep_rate: share of patch tokens that each layer of the second half passes on.
-        patch_criterion: what makes a patch strong; ``"lanet"`` adds weights.
-        token_criterion: how the heads' products of [CLS]'s query and a key make a token strong.
-        patch_mode: leave weak patches out, or multiply all by their strength.
         widths: channels of the stem's three convolutions.
-        dim: width of a token, divisible by `heads`.
-        depth: number of layers.
-        heads: number of attention heads in each layer.
-        mlp_ratio: hidden width of each MLP over `dim`.
-        dropout: rate of Dropout on tokens, attention and residual branches.
-        drop_path: rate at which the last layer's residual branches are dropped whole, rising
-            linearly from 0 at the first layer.
         pool: the head reads the [CLS] token, or the mean of the patches (then there is no [CLS],
             and `keep_rate` must be 1).
 
-    >>> import torch
     >>> APViT()(torch.zeros(2, 1, 48, 48)).shape
     torch.Size([2, 7])
     """
@@ -74,41 +64,20 @@ class APViT(PatchTransformer):
     ) -> None:
         check_sizes(num_classes=num_classes, in_chans=in_chans)
         check_widths(widths, len(KERNELS))
-        check_transformer(dim, depth, heads, mlp_ratio, dropout, drop_path, pool)
+        sizes = Sizes(dim, depth, heads, mlp_ratio, dropout, drop_path, pool).check()
         side = check_stem(image_size, 4)
         super().__init__(
             ConvStem(in_chans, widths, KERNELS, STRIDES),
             FeatureEmbed(widths[-1], dim),
             (side, side),
-            num_classes=num_classes,
-            dim=dim,
-            depth=depth,
-            heads=heads,
-            mlp_ratio=mlp_ratio,
-            dropout=dropout,
-            drop_path=drop_path,
-            pool=pool,
-            pooling=AttentivePooling(
-                keep_patches, keep_rate, patch_criterion, token_criterion, patch_mode
-            ),
+            num_classes,
+            sizes,
+            AttentivePooling(keep_patches, keep_rate, patch_criterion, token_criterion, patch_mode),
         )
 
 
-# --- The first three stages of IR-50, a ResNet for face recognition (Deng et al., 2019)
-
-
-WIDTHS = (64, 128, 256)  # channels of each stage
-STRIDE = 8  # each stage halves height and width
-
-
-class Unit(nn.Module):
-    """BatchNorm, 3x3 convolution, PReLU, 3x3 convolution, BatchNorm, beside a shortcut.
-
-    Args:
-        before: channels that it takes.
-        width: channels that it gives.
-        stride: of the second convolution and the shortcut.
-    """
+class _Unit(nn.Module):
+    """BatchNorm, 3x3 convolution, PReLU, 3x3 convolution, BatchNorm, beside a shortcut."""
 
     def __init__(self, before: int, width: int, stride: int) -> None:
         super().__init__()
@@ -127,27 +96,19 @@ class Unit(nn.Module):
             )
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return (B, width, h/stride, w/stride) of (B, before, h, w)."""
         if self.shortcut_layer is None:
             return self.res_layer(x) + x[..., :: self.stride, :: self.stride]
         return self.res_layer(x) + self.shortcut_layer(x)
 
 
-class IR50Stem(nn.Module):
-    """Three stages of IR-50: 112x112 pixels to 14x14 places of 256 channels.
+class _IR50Stem(nn.Module):
+    """Three stages of IR-50 (Deng et al., 2019): 112x112 pixels to 14x14 places of 256 channels.
 
     Names of weights are those of face.evoLVe's IR-50 files, whose fourth stage and output layer
     have no place here. Images in [0, 1] are scaled to [-1, 1], as those weights expect.
-
-    Args:
-        in_chans: channels of the images.
-        units: units in each stage, the first of which halves the grid.
-
-    >>> IR50Stem(3, units=(1, 1, 1))(torch.zeros(1, 3, 32, 32)).shape
-    torch.Size([1, 256, 4, 4])
     """
 
-    def __init__(self, in_chans: int = 3, units: Sequence[int] = (3, 4, 14)) -> None:
+    def __init__(self, in_chans: int, units: Sequence[int]) -> None:
         super().__init__()
         self.input_layer = nn.Sequential(
             nn.Conv2d(in_chans, WIDTHS[0], 3, 1, 1, bias=False),
@@ -158,7 +119,7 @@ class IR50Stem(nn.Module):
         before = WIDTHS[0]
         for width, count in zip(WIDTHS, units, strict=True):
             for unit in range(count):
-                self.body.append(Unit(before, width, stride=1 if unit else 2))
+                self.body.append(_Unit(before, width, stride=1 if unit else 2))
                 before = width
         self.to(memory_format=torch.channels_last)  # faster on a CPU; loading keeps it
 
@@ -168,9 +129,6 @@ class IR50Stem(nn.Module):
         return self.body(self.input_layer(x))
 
 
-# --- APViT as its authors built it, for aligned faces of 112x112 pixels
-
-
 @register_model("apvit_112", source="APViT", config="apvit_112.yaml")
 class APViT112(PatchTransformer):
     """IR-50 up to 14x14 places, then eight layers of which the last four drop tokens.
@@ -178,24 +136,13 @@ class APViT112(PatchTransformer):
     65,209,543 parameters for seven classes, as the authors' code has. Multiply-adds of all tokens
     of all layers, norms and PReLU of the stem included: 12.661 G, against 15.293 G with nothing
     dropped; `forward` leaves out what nothing reads in the last layer. The head starts at zero.
+    The other arguments are those of `ViT`.
 
     Args:
-        num_classes: number of classes.
         in_chans: channels of the images, 3 for colour.
         image_size: height and width of the images in pixels, divisible by 8.
         keep_patches: how many of the places reach the first layer; None for all.
-        keep_rate: share of patch tokens that each layer of the second half passes on.
-        patch_criterion: what makes a patch strong; ``"lanet"`` adds weights.
-        token_criterion: how the heads' products of [CLS]'s query and a key make a token strong.
-        patch_mode: leave weak patches out, or multiply all by their strength.
         units: units in each of the stem's three stages.
-        dim: width of a token, divisible by `heads`.
-        depth: number of layers.
-        heads: number of attention heads in each layer.
-        mlp_ratio: hidden width of each MLP over `dim`.
-        dropout: rate of Dropout on tokens, attention and residual branches.
-        drop_path: rate at which the last layer's residual branches are dropped whole, rising
-            linearly from 0 at the first layer.
         pool: the head reads the [CLS] token, or the mean of the patches (then there is no [CLS],
             and `keep_rate` must be 1).
 
@@ -228,23 +175,15 @@ class APViT112(PatchTransformer):
             raise UserError(f"expected units of {len(WIDTHS)} stages but got {units}")
         for count in units:
             check_sizes(most=1000, units=count)
-        check_transformer(dim, depth, heads, mlp_ratio, dropout, drop_path, pool)
+        sizes = Sizes(dim, depth, heads, mlp_ratio, dropout, drop_path, pool).check()
         side = check_stem(image_size, STRIDE)
         super().__init__(
-            IR50Stem(in_chans, units),
+            _IR50Stem(in_chans, units),
             FeatureEmbed(WIDTHS[-1], dim),
             (side, side),
-            num_classes=num_classes,
-            dim=dim,
-            depth=depth,
-            heads=heads,
-            mlp_ratio=mlp_ratio,
-            dropout=dropout,
-            drop_path=drop_path,
-            pool=pool,
-            pooling=AttentivePooling(
-                keep_patches, keep_rate, patch_criterion, token_criterion, patch_mode
-            ),
+            num_classes,
+            sizes,
+            AttentivePooling(keep_patches, keep_rate, patch_criterion, token_criterion, patch_mode),
             qkv_bias=False,
             norm_eps=1e-6,
         )

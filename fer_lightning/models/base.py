@@ -2,6 +2,8 @@
 
 import inspect
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, ClassVar
 
 from torch import Tensor, nn
@@ -47,6 +49,11 @@ class VisionModel(nn.Module, ABC):
         """Return the arguments for a model of the same shape that fetches no weights."""
         return {k: v for k, v in self.init_args.items() if k not in self.fetching}
 
+    def input_shape(self, batch: int = 1) -> tuple[int, int, int, int]:
+        """Return the shape of the images it was built for, (B, C, H, W)."""
+        size = self.init_args["image_size"]
+        return batch, self.init_args["in_chans"], size, size
+
     def forward(self, x: Tensor) -> Tensor:
         """Return logits, (B, num_classes)."""
         return self.head(self.features(x))
@@ -60,14 +67,14 @@ class VisionModel(nn.Module, ABC):
     def cam_layer(self) -> nn.Module:
         """The layer whose output Grad-CAM reads: the deepest with a gradient at every place."""
 
-    @abstractmethod
     def to_grid(self, activation: Tensor) -> Tensor:
         """Lay the output of `cam_layer` out as (B, C, h, w), each value at its place in the image.
 
-        A model of tokens lays out any (B, N, C) in its order of tokens, so that a row of
-        attention, (B, N, heads), becomes a map of each head. A model that drops tokens has a
-        `cam_layer` whose output is zero at their places.
+        Feature maps are such a grid already. A model of tokens lays out any (B, N, C) in its order
+        of tokens, so that a row of attention, (B, N, heads), becomes a map of each head. A model
+        that drops tokens has a `cam_layer` whose output is zero at their places.
         """
+        return activation
 
     def attend(self, x: Tensor) -> tuple[Tensor, list[Tensor]]:
         """Return logits and, per layer, the attention they were made with, (B, heads, N, N).
@@ -75,9 +82,6 @@ class VisionModel(nn.Module, ABC):
         Logits are differentiable with respect to the maps, whose rows sum to 1. The first
         `num_prefix_tokens` of the N tokens stand for no place in the image. N is the same in each
         layer: the rows and columns of tokens that a model dropped before it are zero.
-
-        Raises:
-            NoAttentionError: the model has no attention over the whole image.
         """
         raise NoAttentionError(
             f"expected a model with global attention but got {type(self).__name__}, "
@@ -114,15 +118,23 @@ class VisionModel(nn.Module, ABC):
 
     @property
     def positions(self) -> Tensor:
-        """The learned position of each patch, (h, w, D).
-
-        Raises:
-            NoAttentionError: the model learns no absolute positions.
-        """
+        """The learned position of each patch, (h, w, D)."""
         raise NoAttentionError(
             f"expected a model with learned positions but got {type(self).__name__}, "
             "which has none; use a ViT"
         )
+
+
+@contextmanager
+def in_eval_mode(model: nn.Module) -> Iterator[None]:
+    """Put a model into eval mode for a while; then each module is in its own mode again."""
+    modes = [(module, module.training) for module in model.modules()]
+    try:
+        model.eval()
+        yield
+    finally:
+        for module, mode in modes:
+            module.training = mode
 
 
 def unwrap(model: nn.Module) -> nn.Module:

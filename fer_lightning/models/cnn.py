@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from fer_lightning.errors import UserError
 from fer_lightning.models.base import VisionModel
-from fer_lightning.models.layers.checks import check_rates, check_sizes
+from fer_lightning.models.layers.checks import check_rates, check_sizes, check_widths
 from fer_lightning.models.registry import register_model
 
 KERNELS = (3, 3, 5, 3)  # of the four convolutions, "same" padding
@@ -56,11 +56,8 @@ class CNN(VisionModel):
         widths = WIDTHS[pooling] if widths is None else tuple(widths)
         feature_width = FEATURE_WIDTH[pooling] if feature_width is None else feature_width
         pooled_after = POOLED_AFTER[pooling]
-        if len(widths) != len(KERNELS):
-            raise UserError(f"expected widths of {len(KERNELS)} convolutions but got {widths}")
+        check_widths(widths, len(KERNELS))
         check_sizes(num_classes=num_classes, in_chans=in_chans, feature_width=feature_width)
-        for width in widths:
-            check_sizes(widths=width)
         check_sizes(least=2 ** len(pooled_after), image_size=image_size)
         check_rates(dropout=dropout)
 
@@ -90,7 +87,3 @@ class CNN(VisionModel):
     def cam_layer(self) -> nn.Module:
         """The last ReLU before the last pooling: 24x24 for stages, 6x6 for layers at 48x48."""
         return self.stages.get_submodule(f"relu{len(KERNELS)}")
-
-    def to_grid(self, activation: Tensor) -> Tensor:
-        """Return the feature maps, which are a grid already."""
-        return activation

@@ -1,4 +1,4 @@
-"""What a model costs: parameters and arithmetic."""
+"""What a model costs: parameters, arithmetic, seconds for an answer, memory."""
 
 import resource
 import statistics
@@ -11,7 +11,11 @@ from torch import nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
-from fer_lightning.models.base import VisionModel
+from fer_lightning.models.base import VisionModel, in_eval_mode
+
+BATCHES = (1, 64)
+WARM_UP, LEAST, MOST = 2, 5, 50  # passes: thrown away, and counted
+SECONDS = 0.5  # after which no further pass is counted
 
 
 def count_parameters(model: nn.Module, trainable: bool = False) -> int:
@@ -39,38 +43,22 @@ def count_flops(model: VisionModel, batch: int = 1, complete: bool = False) -> i
     >>> count_flops(CNN())
     147605248
     """
-    args = model.init_args
     device = next(model.parameters()).device
-    images = torch.zeros(
-        batch, args["in_chans"], args["image_size"], args["image_size"], device=device
-    )
-    modes = [(module, module.training) for module in model.modules()]
-    try:
-        model.eval()
-        with (
-            torch.inference_mode(False),
-            torch.enable_grad(),  # the counter cannot follow all modules without
-            sdpa_kernel(SDPBackend.MATH),  # the fused kernels would count as nothing
-            FlopCounterMode(display=False) as counter,
-        ):
-            model.attend(images.clone()) if complete else model.forward(images.clone())
-    finally:
-        for module, mode in modes:
-            module.training = mode
+    with (
+        in_eval_mode(model),
+        torch.inference_mode(False),
+        torch.enable_grad(),  # the counter cannot follow all modules without
+        sdpa_kernel(SDPBackend.MATH),  # the fused kernels would count as nothing
+        FlopCounterMode(display=False) as counter,
+    ):
+        images = torch.zeros(model.input_shape(batch), device=device)
+        model.attend(images) if complete else model.forward(images)
     return counter.get_total_flops()
 
 
 def count_multiply_adds(model: VisionModel, batch: int = 1, complete: bool = False) -> int:
     """Return the multiply-adds of a forward pass: half of `count_flops`."""
     return count_flops(model, batch, complete) // 2
-
-
-# --- What a model costs while it works: seconds for an answer, and memory
-
-
-BATCHES = (1, 64)
-WARM_UP, LEAST, MOST = 2, 5, 50  # passes: thrown away, and counted
-SECONDS = 0.5  # after which no further pass is counted
 
 
 def measure_cost(model: VisionModel) -> dict[str, Any]:
@@ -95,28 +83,16 @@ def measure_cost(model: VisionModel) -> dict[str, Any]:
 
 
 def latencies(model: VisionModel, batch: int) -> list[float]:
-    """Return the seconds of some forward passes; the model's mode is left as it was.
-
-    Args:
-        model: on any device.
-        batch: images in one pass.
-    """
-    args = model.init_args
+    """Return the seconds of some forward passes; the model's mode is left as it was."""
     device = next(model.parameters()).device
-    shape = (batch, args["in_chans"], args["image_size"], args["image_size"])
-    images = torch.rand(shape, generator=torch.Generator().manual_seed(0)).to(device)
-    modes = [(module, module.training) for module in model.modules()]
+    generator = torch.Generator().manual_seed(0)
+    images = torch.rand(model.input_shape(batch), generator=generator).to(device)
     times: list[float] = []
-    try:
-        model.eval()
-        with torch.inference_mode():
-            for _ in range(WARM_UP):
-                _seconds(model, images)
-            while len(times) < LEAST or (len(times) < MOST and sum(times) < SECONDS):
-                times.append(_seconds(model, images))
-    finally:
-        for module, mode in modes:
-            module.training = mode
+    with in_eval_mode(model), torch.inference_mode():
+        for _ in range(WARM_UP):
+            _seconds(model, images)
+        while len(times) < LEAST or (len(times) < MOST and sum(times) < SECONDS):
+            times.append(_seconds(model, images))
     return times
 
 
@@ -134,9 +110,6 @@ def peak_memory(device: torch.device) -> int:
 
     On the CPU this counts the data set and all libraries too, so only large differences tell
     models apart.
-
-    >>> peak_memory(torch.device("cpu")) > 2**20
-    True
     """
     if device.type == "cuda":
         return int(torch.cuda.max_memory_allocated(device))

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Literal
 
-from fer_lightning.models.layers.checks import check_sizes
-from fer_lightning.models.layers.patch_transformer import PatchTransformer, check_transformer
+from fer_lightning.models.layers.checks import check_sizes, check_stem, check_widths
+from fer_lightning.models.layers.patch_transformer import PatchTransformer, Sizes
 from fer_lightning.models.layers.pooling import AttentivePooling
-from fer_lightning.models.layers.stems import ConvStem, FeatureEmbed, check_stem, check_widths
+from fer_lightning.models.layers.transformer import ConvStem, FeatureEmbed
 from fer_lightning.models.registry import register_model
 
 KERNELS, STRIDES = (3, 3, 5, 3), (2, 1, 3, 1)  # 48x48 pixels to 24x24 to 8x8 places
@@ -19,20 +19,12 @@ class HybridViT(PatchTransformer):
     One of the ViT's four layers gives way to the stem, as Xiao et al. (Early Convolutions Help
     Transformers See Better, 2021) do for a fair comparison: 807,351 parameters against the ViT's
     807,431. The stem's widths are ours, chosen for that.
+    The other arguments are those of `ViT`.
 
     Args:
-        num_classes: number of classes.
         in_chans: channels of the images, 1 for grey.
         image_size: height and width of the images in pixels, divisible by 6.
         widths: channels of the stem's four convolutions.
-        dim: width of a token, divisible by `heads`.
-        depth: number of layers.
-        heads: number of attention heads in each layer.
-        mlp_ratio: hidden width of each MLP over `dim`.
-        dropout: rate of Dropout on tokens, attention and residual branches.
-        drop_path: rate at which the last layer's residual branches are dropped whole, rising
-            linearly from 0 at the first layer.
-        pool: the head reads the [CLS] token, or the mean of the patches (then there is no [CLS]).
 
     >>> import torch
     >>> HybridViT()(torch.zeros(2, 1, 48, 48)).shape
@@ -55,19 +47,13 @@ class HybridViT(PatchTransformer):
     ) -> None:
         check_sizes(num_classes=num_classes, in_chans=in_chans)
         check_widths(widths, len(KERNELS))
-        check_transformer(dim, depth, heads, mlp_ratio, dropout, drop_path, pool)
+        sizes = Sizes(dim, depth, heads, mlp_ratio, dropout, drop_path, pool).check()
         side = check_stem(image_size, 6)
         super().__init__(
             ConvStem(in_chans, widths, KERNELS, STRIDES),
             FeatureEmbed(widths[-1], dim),
             (side, side),
-            num_classes=num_classes,
-            dim=dim,
-            depth=depth,
-            heads=heads,
-            mlp_ratio=mlp_ratio,
-            dropout=dropout,
-            drop_path=drop_path,
-            pool=pool,
-            pooling=AttentivePooling(),
+            num_classes,
+            sizes,
+            AttentivePooling(),
         )

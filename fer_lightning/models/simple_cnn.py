@@ -54,7 +54,3 @@ class SimpleCNN(VisionModel):
     def cam_layer(self) -> nn.Module:
         """The last ReLU: 8x8 at 32x32."""
         return self.stages.get_submodule(f"relu{len(WIDTHS)}")
-
-    def to_grid(self, activation: Tensor) -> Tensor:
-        """Return the feature maps, which are a grid already."""
-        return activation

@@ -32,13 +32,13 @@ class SmallResNet(VisionModel):
         super().__init__()
         check_sizes(num_classes=num_classes, in_chans=in_chans)
         check_sizes(least=2 ** (len(WIDTHS) - 1), image_size=image_size)
-        self.stem = nn.Sequential(conv3x3(in_chans, WIDTHS[0]), nn.BatchNorm2d(WIDTHS[0]))
+        self.stem = nn.Sequential(_conv3x3(in_chans, WIDTHS[0]), nn.BatchNorm2d(WIDTHS[0]))
         self.blocks = nn.Sequential()
         before = WIDTHS[0]
         for stage, width in enumerate(WIDTHS):
             for block in range(BLOCKS):
                 stride = 2 if stage > 0 and block == 0 else 1
-                self.blocks.append(BasicBlock(before, width, stride))
+                self.blocks.append(_BasicBlock(before, width, stride))
                 before = width
         self.head = nn.Linear(before, num_classes)
         self.to(memory_format=torch.channels_last)  # faster on a CPU; loading keeps it
@@ -53,28 +53,15 @@ class SmallResNet(VisionModel):
         """The last block: 8x8 at 32x32."""
         return self.blocks[-1]
 
-    def to_grid(self, activation: Tensor) -> Tensor:
-        """Return the feature maps, which are a grid already."""
-        return activation
 
-
-class BasicBlock(nn.Module):
-    """Two 3x3 convolutions beside a shortcut, which is 1x1 where the shape changes.
-
-    Args:
-        before: channels of the input.
-        width: channels of the output.
-        stride: by how much the first convolution shrinks height and width.
-
-    >>> BasicBlock(16, 32, stride=2)(torch.zeros(1, 16, 8, 8)).shape
-    torch.Size([1, 32, 4, 4])
-    """
+class _BasicBlock(nn.Module):
+    """Two 3x3 convolutions beside a shortcut, which is 1x1 where the shape changes."""
 
     def __init__(self, before: int, width: int, stride: int = 1) -> None:
         super().__init__()
-        self.conv1 = conv3x3(before, width, stride)
+        self.conv1 = _conv3x3(before, width, stride)
         self.norm1 = nn.BatchNorm2d(width)
-        self.conv2 = conv3x3(width, width)
+        self.conv2 = _conv3x3(width, width)
         self.norm2 = nn.BatchNorm2d(width)
         self.shortcut = nn.Sequential()
         if before != width or stride != 1:
@@ -82,11 +69,10 @@ class BasicBlock(nn.Module):
             self.shortcut.append(nn.BatchNorm2d(width))
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return (B, width, H/stride, W/stride) of (B, before, H, W), rounded up."""
         y = self.norm2(self.conv2(F.relu(self.norm1(self.conv1(x)))))
         return F.relu(y + self.shortcut(x))
 
 
-def conv3x3(before: int, width: int, stride: int = 1) -> nn.Conv2d:
+def _conv3x3(before: int, width: int, stride: int = 1) -> nn.Conv2d:
     """Return a 3x3 convolution without bias: a norm follows it."""
     return nn.Conv2d(before, width, 3, stride, padding=1, bias=False)

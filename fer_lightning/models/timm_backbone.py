@@ -22,25 +22,15 @@ from fer_lightning.models.layers.timm_layout import find_layout
 from fer_lightning.models.registry import register_model
 from fer_lightning.models.weights import compare, read_weights
 
-# --- Backbones of timm by name, without their classifier, with or without published weights
 
-
-def pretrained_config(name: str) -> Any:
-    """Return what timm knows of a backbone: input size, mean, std, classifier.
-
-    Raises:
-        UserError: timm has no such backbone.
-
-    >>> pretrained_config("resnet18").input_size
-    (3, 224, 224)
-    """
+def _pretrained_config(name: str) -> Any:
+    """Return what timm knows of a backbone: input size, mean, std, classifier."""
     import timm  # slow to import
 
     if not isinstance(name, str) or not timm.is_model(name):
-        raise UserError(
-            f"expected the name of a timm backbone but got '{name}'; "
-            f"{_suggest(str(name), timm.list_models())}"
-        )
+        hint = nearest(str(name), timm.list_models())  # a near name, or all of them: too many
+        hint = hint if hint.startswith("did") else "timm.list_models() names them all"
+        raise UserError(f"expected the name of a timm backbone but got '{name}'; {hint}")
     architecture, _, tag = name.partition(".")
     tags = [n.partition(".")[2] for n in timm.list_pretrained(f"{architecture}.*")]
     if tag and tag not in tags:
@@ -50,27 +40,13 @@ def pretrained_config(name: str) -> Any:
     return timm.get_pretrained_cfg(name)
 
 
-def create_backbone(
-    name: str,
-    in_chans: int,
-    size: int,
-    pretrained: bool = False,
-    weights: str | None = None,
+def _create_backbone(
+    name: str, in_chans: int, size: int, pretrained: bool, weights: str | None
 ) -> Any:
-    """Make a backbone that returns its feature vector.
+    """Make a backbone that returns its feature vector of images of `size` x `size` pixels."""
+    import timm
 
-    Args:
-        name: timm's name.
-        in_chans: channels that it takes.
-        size: height and width in pixels that it takes.
-        pretrained: load the weights that timm publishes.
-        weights: load the weights in this file instead.
-
-    Raises:
-        UserError: the weights cannot be had or belong to another architecture, or the backbone
-            cannot take images of this size.
-    """
-    config = pretrained_config(name)
+    config = _pretrained_config(name)
     kwargs: dict[str, Any] = {"in_chans": in_chans, "num_classes": config.num_classes}
     if config.fixed_input_size:
         kwargs["img_size"] = size
@@ -79,21 +55,15 @@ def create_backbone(
     elif pretrained:
         backbone = _from_timm(name, kwargs, config)
     else:
-        backbone = _create(name, size, kwargs)
+        try:
+            backbone = timm.create_model(name, **kwargs)
+        except (AssertionError, ValueError, ZeroDivisionError) as error:
+            raise UserError(
+                f"expected images that {name} can take but got {size}x{size} pixels ({error}); "
+                "give another input_size"
+            ) from error
     backbone.reset_classifier(0)
     return backbone
-
-
-def _create(name: str, size: int, kwargs: Mapping[str, Any]) -> Any:
-    import timm
-
-    try:
-        return timm.create_model(name, **kwargs)
-    except (AssertionError, ValueError, ZeroDivisionError) as error:
-        raise UserError(
-            f"expected images that {name} can take but got {size}x{size} pixels ({error}); "
-            "give another input_size"
-        ) from error
 
 
 def _from_timm(name: str, kwargs: Mapping[str, Any], config: Any) -> Any:
@@ -141,16 +111,7 @@ def _from_file(name: str, kwargs: dict[str, Any], config: Any, path: str) -> Any
     return backbone
 
 
-def _suggest(name: str, known: list[str]) -> str:
-    """Suggest a near name, but do not list all of timm's."""
-    hint = nearest(name, known)
-    return hint if hint.startswith("did") else "timm.list_models() names them all"
-
-
-# --- Attentive token pooling inside timm's plain vision transformers; no weight is added
-
-
-class TimmAttention:
+class _TimmAttention:
     """timm's attention in the form that `Pass` takes."""
 
     def __init__(self, attn: Any) -> None:
@@ -159,23 +120,21 @@ class TimmAttention:
         self.training: bool = attn.training
 
     def split(self, x: Tensor, first: int | None = None) -> tuple[Tensor, Tensor, Tensor]:
-        """Return queries (of the first tokens), keys and values, each (B, heads, n, d)."""
         parts = self.attn.qkv(x).unflatten(-1, (3, self.attn.num_heads, -1))  # B, n, 3, heads, d
         q, k, v = parts.permute(2, 0, 3, 1, 4).unbind(0)
         return self.attn.q_norm(q[:, :, :first]), self.attn.k_norm(k), v
 
     def join(self, out: Tensor) -> Tensor:
-        """Return (B, n, D) of the heads' outputs, (B, heads, n, d)."""
         joined = self.attn.norm(out.transpose(1, 2).flatten(2))
         return self.attn.proj_drop(self.attn.proj(joined))
 
 
-class TimmLayer:
+class _TimmLayer:
     """timm's transformer block in the form that `Pass` takes."""
 
     def __init__(self, block: Any) -> None:
         self.block = block
-        self.attn = TimmAttention(block.attn)
+        self.attn = _TimmAttention(block.attn)
         self.norm1: nn.Module = block.norm1
 
     def __call__(self, x: Tensor, first: int | None = None) -> Tensor:
@@ -183,21 +142,15 @@ class TimmLayer:
         return self.block(x)
 
     def add(self, x: Tensor, out: Tensor) -> Tensor:
-        """Add the attention's output."""
         return x + self.block.drop_path1(self.block.ls1(out))
 
-    def think(self, x: Tensor) -> Tensor:
-        """Run the second half."""
+    def mlp_residual(self, x: Tensor) -> Tensor:
         out = self.block.ls2(self.block.mlp(self.block.norm2(x)))
         return x + self.block.drop_path2(out)
 
 
-def check_poolable(backbone: Any, name: str) -> None:
-    """Refuse a backbone whose layers cannot drop tokens this way.
-
-    Raises:
-        UserError: it is no plain vision transformer with a [CLS] token that the head reads.
-    """
+def _check_poolable(backbone: Any, name: str) -> None:
+    """Refuse a backbone whose layers cannot drop tokens this way."""
     from timm.layers import Attention  # slow to import
     from timm.models.vision_transformer import Block, VisionTransformer
 
@@ -215,7 +168,7 @@ def check_poolable(backbone: Any, name: str) -> None:
         )
 
 
-def pooled_tokens(
+def _pooled_tokens(
     backbone: Any,
     x: Tensor,
     pooling: AttentivePooling,
@@ -224,22 +177,17 @@ def pooled_tokens(
 ) -> tuple[Tensor, Pass]:
     """Return the last layer's normalised tokens, (B, n, D), and the pass that chose them.
 
-    Args:
-        backbone: as `check_poolable` wants it.
-        x: images as the backbone takes them.
-        pooling: which tokens are kept.
-        canvas: where Grad-CAM reads.
-        maps: takes each layer's attention, (B, heads, N, N), if given.
+    Images are as the backbone takes them; `maps` takes each layer's attention, (B, heads, N, N).
     """
     tokens = backbone.norm_pre(backbone.patch_drop(backbone._pos_embed(backbone.patch_embed(x))))
     prefix, depth = backbone.num_prefix_tokens, len(backbone.blocks)
     at = pooling.deepest_layer(tokens.shape[1] - prefix, depth)
     layers = Pass(pooling, prefix, tokens.shape[1], canvas=canvas, canvas_at=at, maps=maps)
-    tokens = layers.through([TimmLayer(block) for block in backbone.blocks], tokens, None)
+    tokens = layers.through([_TimmLayer(block) for block in backbone.blocks], tokens, None)
     return backbone.norm(tokens), layers
 
 
-def pooled_cam_layer(backbone: Any, pooling: AttentivePooling, canvas: Canvas) -> nn.Module:
+def _pooled_cam_layer(backbone: Any, pooling: AttentivePooling, canvas: Canvas) -> nn.Module:
     """Return the deepest layer whose patches have a gradient."""
     patches, depth = backbone.patch_embed.num_patches, len(backbone.blocks)
     at = pooling.deepest_layer(patches, depth)
@@ -247,22 +195,14 @@ def pooled_cam_layer(backbone: Any, pooling: AttentivePooling, canvas: Canvas) -
     return canvas if dropped else backbone.blocks[at].norm1
 
 
-# --- The attention of timm's transformers, which their fused kernel never shows
-
-
 @contextmanager
-def explicit_attention(backbone: nn.Module, tokens: int) -> Iterator[list[Tensor]]:
+def _explicit_attention(backbone: nn.Module, tokens: int) -> Iterator[list[Tensor]]:
     """Make timm's attention step by step inside the block and collect it, layer by layer.
 
     timm's attention modules carry both ways of computing and a switch, `fused_attn`. Step by step,
     the softmax's output, after any norm of queries and keys and any rotation, goes to `attn_drop`.
-
-    Args:
-        backbone: any module that may hold such attention.
-        tokens: how many tokens all layers must attend over; other attention is left out.
-
-    Yields:
-        A list that fills with (B, heads, tokens, tokens) while the backbone runs.
+    The list fills with (B, heads, tokens, tokens) while the backbone runs; attention over another
+    number of tokens is left out.
     """
     maps: list[Tensor] = []
 
@@ -336,7 +276,7 @@ class Timm(VisionModel):
     ) -> None:
         super().__init__()
         check_sizes(num_classes=num_classes, in_chans=in_chans, image_size=image_size)
-        config = pretrained_config(name)
+        config = _pretrained_config(name)
         if preprocess is None:
             preprocess = pretrained or weights is not None
         if preprocess and in_chans not in (1, config.input_size[0]):
@@ -351,7 +291,7 @@ class Timm(VisionModel):
         self.input_size = input_size
         self.interpolation = "bilinear" if config.interpolation == "bilinear" else "bicubic"
         channels = config.input_size[0] if preprocess else in_chans
-        self.backbone = create_backbone(name, channels, self.input_size, pretrained, weights)
+        self.backbone = _create_backbone(name, channels, self.input_size, pretrained, weights)
         for key, value in (("mean", config.mean), ("std", config.std)):
             self.register_buffer(key, torch.tensor(value).view(1, -1, 1, 1), persistent=False)
         self._check_patches(name)
@@ -369,7 +309,7 @@ class Timm(VisionModel):
         self.canvas = Canvas()
         AttentivePooling(keep_rate=keep_rate, token_criterion=token_criterion).check(0, True)
         if keep_rate != 1:
-            check_poolable(self.backbone, name)
+            _check_poolable(self.backbone, name)
             self.pooling = AttentivePooling(keep_rate=keep_rate, token_criterion=token_criterion)
         self.head = nn.Linear(self.layout.width, num_classes)
         self.channels_last = self.layout.kind == "NCHW"
@@ -390,10 +330,8 @@ class Timm(VisionModel):
 
     def rebuild_args(self) -> dict[str, Any]:
         """Return the arguments for a model of the same shape that fetches no weights."""
-        return super().rebuild_args() | {
-            "input_size": self.input_size,
-            "preprocess": self.preprocess,
-        }
+        own = {"input_size": self.input_size, "preprocess": self.preprocess}
+        return super().rebuild_args() | own
 
     def prepare(self, x: Tensor) -> Tensor:
         """Return what the backbone takes of images in [0, 1], (B, in_chans, H, W)."""
@@ -408,7 +346,7 @@ class Timm(VisionModel):
         """Return the vector that the backbone's own classifier would read, (B, D)."""
         if self.pooling is None:
             return self.backbone(self.prepare(x))
-        tokens, _ = pooled_tokens(self.backbone, self.prepare(x), self.pooling, self.canvas)
+        tokens, _ = _pooled_tokens(self.backbone, self.prepare(x), self.pooling, self.canvas)
         return self.backbone.forward_head(tokens, pre_logits=True)
 
     @torch.no_grad()
@@ -416,7 +354,7 @@ class Timm(VisionModel):
         """Return which patches are left, (B, h, w) bools, after each layer that drops some."""
         if self.pooling is None:
             return {}
-        _, layers = pooled_tokens(self.backbone, self.prepare(x), self.pooling)
+        _, layers = _pooled_tokens(self.backbone, self.prepare(x), self.pooling)
         return {
             f"layer {i + 1}": left_mask(ids, layers.places, layers.prefix, self.layout.grid)
             for i, ids in layers.dropped.items()
@@ -424,13 +362,9 @@ class Timm(VisionModel):
 
     @property
     def cam_layer(self) -> nn.Module:
-        """The deepest layer with a gradient at every place.
-
-        Raises:
-            UserError: the backbone keeps no grid of places.
-        """
+        """The deepest layer with a gradient at every place."""
         if self.pooling is not None:
-            return pooled_cam_layer(self.backbone, self.pooling, self.canvas)
+            return _pooled_cam_layer(self.backbone, self.pooling, self.canvas)
         if self.layout.cam_layer is None:
             raise UserError(
                 f"expected a backbone whose features keep their places but got "
@@ -448,10 +382,10 @@ class Timm(VisionModel):
         maps: list[Tensor] = []
         if self.pooling is not None:
             x = self.prepare(x)
-            tokens, _ = pooled_tokens(self.backbone, x, self.pooling, self.canvas, maps)
+            tokens, _ = _pooled_tokens(self.backbone, x, self.pooling, self.canvas, maps)
             return self.head(self.backbone.forward_head(tokens, pre_logits=True)), maps
         if self.layout.kind == "NLC":
-            with explicit_attention(self.backbone, self.num_prefix_tokens + h * w) as maps:
+            with _explicit_attention(self.backbone, self.num_prefix_tokens + h * w) as maps:
                 logits = self.head(self.features(x))
         if not maps:
             raise NoAttentionError(

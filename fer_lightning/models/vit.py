@@ -1,4 +1,4 @@
-"""The vision transformer of the core experiment."""
+"""The vision transformers of the core experiment and of "Patches vs Pixels"."""
 
 from typing import Literal
 
@@ -6,7 +6,7 @@ from torch import nn
 
 from fer_lightning.errors import UserError
 from fer_lightning.models.layers.checks import check_sizes
-from fer_lightning.models.layers.patch_transformer import PatchTransformer, check_transformer
+from fer_lightning.models.layers.patch_transformer import PatchTransformer, Sizes
 from fer_lightning.models.layers.pooling import (
     AttentivePooling,
     PatchCriterion,
@@ -68,7 +68,7 @@ class ViT(PatchTransformer):
     ) -> None:
         check_sizes(num_classes=num_classes, in_chans=in_chans, image_size=image_size)
         check_sizes(patch_size=patch_size)
-        check_transformer(dim, depth, heads, mlp_ratio, dropout, drop_path, pool)
+        sizes = Sizes(dim, depth, heads, mlp_ratio, dropout, drop_path, pool).check()
         if image_size % patch_size:
             raise UserError(
                 f"expected image_size divisible by patch_size but got {image_size} and "
@@ -79,21 +79,10 @@ class ViT(PatchTransformer):
             nn.Sequential(),
             embed,
             embed.grid,
-            num_classes=num_classes,
-            dim=dim,
-            depth=depth,
-            heads=heads,
-            mlp_ratio=mlp_ratio,
-            dropout=dropout,
-            drop_path=drop_path,
-            pool=pool,
-            pooling=AttentivePooling(
-                keep_patches, keep_rate, patch_criterion, token_criterion, patch_mode
-            ),
+            num_classes,
+            sizes,
+            AttentivePooling(keep_patches, keep_rate, patch_criterion, token_criterion, patch_mode),
         )
-
-
-# --- The vision transformer of "Patches vs Pixels"
 
 
 @register_model("vit_tiny", source="Patches vs Pixels", config="cifar/vit_tiny.yaml")
@@ -102,20 +91,12 @@ class ViTTiny(ViT):
 
     The defaults have 1,205,898 parameters. This is not timm's ``vit_tiny``, which is wider and
     deeper.
+    The other arguments are those of `ViT`.
 
     Args:
-        num_classes: number of classes.
         in_chans: channels of the images, 3 for colour.
         image_size: height and width of the images in pixels, divisible by `patch_size`.
         patch_size: height and width of a patch in pixels.
-        dim: width of a token, divisible by `heads`.
-        depth: number of layers.
-        heads: number of attention heads in each layer.
-        mlp_ratio: hidden width of each MLP over `dim`.
-        dropout: rate of Dropout on tokens, attention and residual branches.
-        drop_path: rate at which the last layer's residual branches are dropped whole, rising
-            linearly from 0 at the first layer.
-        pool: the head reads the [CLS] token, or the mean of the patches (then there is no [CLS]).
 
     >>> ViTTiny().positions.shape
     torch.Size([8, 8, 128])
@@ -135,16 +116,5 @@ class ViTTiny(ViT):
         drop_path: float = 0.0,
         pool: Literal["cls", "mean"] = "cls",
     ) -> None:
-        super().__init__(
-            num_classes,
-            in_chans,
-            image_size,
-            patch_size,
-            dim,
-            depth,
-            heads,
-            mlp_ratio,
-            dropout,
-            drop_path,
-            pool,
-        )
+        sizes = (num_classes, in_chans, image_size, patch_size, dim, depth, heads, mlp_ratio)
+        super().__init__(*sizes, dropout, drop_path, pool)

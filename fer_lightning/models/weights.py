@@ -17,6 +17,9 @@ from fer_lightning.models.layers.transformer import PatchEmbed
 
 CONTAINERS = ("state_dict_ema", "state_dict", "model_ema", "model")  # keys that hold the weights
 NET = "net."  # of the model's weights inside the LightningModule's
+HEAD = "head."
+LEAST_SHARE = 0.5  # of a part's weights that a file must hold to be of the same architecture
+UNCOUNTED = "num_batches_tracked"  # of BatchNorm: says nothing about an architecture
 
 
 def read_weights(path: str | Path) -> dict[str, Tensor]:
@@ -42,17 +45,9 @@ def read_weights(path: str | Path) -> dict[str, Tensor]:
             raise UserError(
                 f"expected named weights but got {type(value).__name__} under {key!r:.40} in {path}"
             )
-    return inner_model(strip_prefixes(content))
-
-
-def inner_model(state_dict: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Return the model's weights of a checkpoint of a training, whose model is called ``net``.
-
-    >>> inner_model({"net.head.bias": torch.zeros(1), "loss.weight": torch.zeros(1)}).keys()
-    dict_keys(['head.bias'])
-    """
-    inside = {k.removeprefix(NET): v for k, v in state_dict.items() if k.startswith(NET)}
-    return inside or dict(state_dict)
+    weights = strip_prefixes(content)
+    inside = {k.removeprefix(NET): v for k, v in weights.items() if k.startswith(NET)}
+    return inside or weights
 
 
 def _read_safetensors(path: Path) -> dict[str, Tensor]:
@@ -80,11 +75,7 @@ def _read_torch(path: Path) -> Any:
 
 
 def strip_prefixes(state_dict: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Remove what torch.compile and data parallelism put before the names of weights.
-
-    >>> strip_prefixes({"module._orig_mod.head.bias": torch.zeros(1)}).keys()
-    dict_keys(['head.bias'])
-    """
+    """Remove what torch.compile and data parallelism put before the names of weights."""
     names = {key: key.replace("_orig_mod.", "") for key in state_dict}
     while names and all(name.startswith("module.") for name in names.values()):
         names = {key: name.removeprefix("module.") for key, name in names.items()}
@@ -118,11 +109,7 @@ def load_weights(model: nn.Module, state_dict: Mapping[str, Tensor], origin: str
 
 
 def compare(wanted: Mapping[str, Tensor], given: Mapping[str, Tensor]) -> str:
-    """Say how many weights are missing, unexpected or of another shape; "" when all fit.
-
-    >>> compare({"a": torch.zeros(1), "b": torch.zeros(2)}, {"b": torch.zeros(2)})
-    '1 missing (a)'
-    """
+    """Say how many weights are missing, unexpected or of another shape; "" when all fit."""
     missing = [name for name in wanted if name not in given]
     unexpected = [name for name in given if name not in wanted]
     shapes = [
@@ -138,54 +125,34 @@ def compare(wanted: Mapping[str, Tensor], given: Mapping[str, Tensor]) -> str:
     )
 
 
-# --- Weights of the same architecture for another image size or other channels
-
-
-def adapt(model: VisionModel, name: str, given: Tensor, wanted: Tensor) -> Tensor | None:
+def _adapt(model: VisionModel, name: str, given: Tensor, wanted: Tensor) -> Tensor | None:
     """Return a weight in the shape that the model wants; None if there is no way.
 
     Positions are interpolated to the model's grid. The first layer takes the model's channels.
-
-    Args:
-        model: the model.
-        name: of the weight.
-        given: what the file holds.
-        wanted: what the model holds under that name.
-
-    >>> import torch
-    >>> from fer_lightning.models import ViT
-    >>> small, large = ViT(dim=8, depth=1), ViT(dim=8, depth=1, image_size=96)
-    >>> adapt(large, "pos_embed", small.pos_embed, large.pos_embed).shape
-    torch.Size([1, 257, 8])
     """
     if given.shape == wanted.shape:
         return given
     if name.split(".")[-1] == "pos_embed" and given.ndim == wanted.ndim == 3:
         for prefix in dict.fromkeys((model.num_prefix_tokens, 0)):  # some have none for [CLS]
-            if (found := resize_positions(given, wanted, prefix)) is not None:
+            if (found := _resize_positions(given, wanted, prefix)) is not None:
                 return found
         return None
-    if name != first_layer(model) or given.ndim != wanted.ndim or len(given) != len(wanted):
+    if name != _first_layer(model) or given.ndim != wanted.ndim or len(given) != len(wanted):
         return None
     if given.ndim == 4 and given.shape[2:] == wanted.shape[2:]:
-        return change_channels(given, wanted.shape[1])
+        return _change_channels(given, wanted.shape[1])
     if given.ndim == 2:
         patch: PatchEmbed = model.get_submodule(name.rpartition(".")[0].rpartition(".")[0])  # type: ignore[assignment]
         pixels = patch.patch_size**2
         if given.shape[1] % pixels == 0:
             as_convolution = given.unflatten(1, (-1, patch.patch_size, patch.patch_size))
-            changed = change_channels(as_convolution, wanted.shape[1] // pixels)
+            changed = _change_channels(as_convolution, wanted.shape[1] // pixels)
             return None if changed is None else changed.flatten(1)
     return None
 
 
-def first_layer(model: nn.Module) -> str | None:
-    """Return the name of the weight that reads the images: a convolution's or a patch embedding's.
-
-    >>> from fer_lightning.models import CNN
-    >>> first_layer(CNN())
-    'stages.conv1.weight'
-    """
+def _first_layer(model: nn.Module) -> str | None:
+    """Return the name of the weight that reads the images: of a convolution or patch embedding."""
     for name, module in model.named_modules():
         if isinstance(module, nn.Conv2d):
             return f"{name}.weight"
@@ -194,17 +161,11 @@ def first_layer(model: nn.Module) -> str | None:
     return None
 
 
-def change_channels(weight: Tensor, channels: int) -> Tensor | None:
+def _change_channels(weight: Tensor, channels: int) -> Tensor | None:
     """Return the weight of a first convolution, (O, I, h, w), for images of other channels.
 
     The answer to a grey image stays the same, in however many channels it comes. From three
     channels to more, timm's way; from others to more there is none.
-
-    >>> import torch
-    >>> change_channels(torch.ones(1, 3, 1, 1), 1).flatten(), change_channels(
-    ...     torch.ones(1, 1, 1, 1), 4
-    ... ).flatten()
-    (tensor([3.]), tensor([0.2500, 0.2500, 0.2500, 0.2500]))
     """
     if weight.shape[1] == 1:
         return weight.repeat(1, channels, 1, 1) / channels
@@ -217,14 +178,8 @@ def change_channels(weight: Tensor, channels: int) -> Tensor | None:
     return adapt_input_conv(channels, weight)
 
 
-def resize_positions(given: Tensor, wanted: Tensor, prefix: int) -> Tensor | None:
-    """Interpolate positions on a square grid, (1, prefix + n, D), to another square grid.
-
-    >>> import torch
-    >>> flat = torch.ones(1, 5, 2)
-    >>> bool(torch.allclose(resize_positions(flat, torch.empty(1, 10, 2), 1), torch.ones(1, 10, 2)))
-    True
-    """
+def _resize_positions(given: Tensor, wanted: Tensor, prefix: int) -> Tensor | None:
+    """Interpolate positions on a square grid, (1, prefix + n, D), to another square grid."""
     counts = [positions.shape[1] - prefix for positions in (given, wanted)]
     sides = [math.isqrt(max(count, 0)) for count in counts]
     if given.shape[::2] != wanted.shape[::2] or [s * s for s in sides] != counts or 0 in sides:
@@ -234,14 +189,6 @@ def resize_positions(given: Tensor, wanted: Tensor, prefix: int) -> Tensor | Non
     return resample_abs_pos_embed(
         given, [sides[1]] * 2, old_size=[sides[0]] * 2, num_prefix_tokens=prefix
     )
-
-
-# --- A model, or a part of it, from weights that were trained elsewhere, and what came of each
-
-
-LEAST_SHARE = 0.5  # of a part's weights that a file must hold to be of the same architecture
-HEAD = "head."
-UNCOUNTED = "num_batches_tracked"  # of BatchNorm: says nothing about an architecture
 
 
 def load_pretrained(
@@ -266,13 +213,13 @@ def load_pretrained(
     """
     own = model.state_dict()
     wanted = {name: value for name, value in own.items() if name.startswith(starts)}
-    given = rename(read_weights(path), own, wanted)
+    given = _rename(read_weights(path), own, wanted)
     if keep_head:
         wanted |= _head(own, given, path)
     taken = {
         name: fitting
         for name, value in wanted.items()
-        if name in given and (fitting := adapt(model, name, given[name], value)) is not None
+        if name in given and (fitting := _adapt(model, name, given[name], value)) is not None
     }
     counted = [name for name in wanted if not name.endswith(UNCOUNTED)]
     if sum(name in taken for name in counted) < LEAST_SHARE * len(counted):
@@ -300,16 +247,10 @@ def load_pretrained(
     }
 
 
-def rename(
+def _rename(
     given: Mapping[str, Tensor], own: Mapping[str, Tensor], wanted: Mapping[str, Tensor]
 ) -> Mapping[str, Tensor]:
-    """Write the names of a file of a part alone, or of a timm backbone, as the model's.
-
-    >>> import torch
-    >>> x = torch.zeros(1)
-    >>> rename({"conv1.bias": x}, {"stem.conv1.bias": x}, {"stem.conv1.bias": x}).keys()
-    dict_keys(['stem.conv1.bias'])
-    """
+    """Write the names of a file of a part alone, or of a timm backbone, as the model's."""
     outer = [f"{name.split('.')[0]}." for name in wanted if "." in name]
     best = max(
         ("", *dict.fromkeys(outer)),
@@ -330,13 +271,8 @@ def _head(own: Mapping[str, Tensor], given: Mapping[str, Tensor], path: str) -> 
 
 
 def tell(report: Mapping[str, Any]) -> str:
-    """Say in one line what came from a file.
-
-    >>> lists = {"adapted": {}, "other_shape": {}, "missing": ["norm.bias"], "unexpected": []}
-    >>> tell({"loaded": 3, "wanted": 4, "part": "body", "file": "a.pt"} | lists)
-    'Weights: 3 of 4 of the body from a.pt; 1 missing in it, left new (norm.bias)'
-    """
-    told = {
+    """Say in one line what came from a file."""
+    texts = {
         "adapted": "adapted",
         "other_shape": "of another shape, left new",
         "missing": "missing in it, left new",
@@ -344,7 +280,7 @@ def tell(report: Mapping[str, Any]) -> str:
     }
     counts = [
         f"{len(names)} {text} ({', '.join(names[:3])}{', ...' if names[3:] else ''})"
-        for key, text in told.items()
+        for key, text in texts.items()
         if (names := list(report[key]))
     ]
     start = f"{report['loaded']} of {report['wanted']} of the {report['part']}"

@@ -1,4 +1,4 @@
-"""What the [CLS] token of a transformer attends to, head by head."""
+"""What a transformer attends to, head by head, and what it has learned about places."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,19 +11,7 @@ from matplotlib.patches import Rectangle
 from numpy.typing import NDArray
 
 from fer_lightning.errors import UserError
-from fer_lightning.plots.style import (
-    DOUBLE,
-    EDGE,
-    GREY,
-    SMALL,
-    blank,
-    board,
-    check_lengths,
-    new_figure,
-    place,
-    styled,
-    tidy,
-)
+from fer_lightning.plots import style
 
 INFERNO = mpl.colormaps["inferno"]
 HEAD, LINE = 0.2, 0.17  # inches for headings and numbers
@@ -32,9 +20,13 @@ CAPTION = (
     "Bright: more attention; each map from 0 (dark) to its own maximum. Below it that maximum, "
     "in multiples of even attention to all patches: near 1 a map is flat."
 )
+POSITION_CAPTION = (
+    "Left: cosine similarity of the centre patch's position (cross) to all others. Right: the "
+    "same map for every patch, at that patch's place; the centre's is framed."
+)
 
 
-@styled
+@style.styled
 def attention_figure(
     faces: NDArray[np.uint8],
     heads: NDArray[np.floating[Any]],
@@ -51,55 +43,50 @@ def attention_figure(
         names: N words below the faces, such as class and prediction.
         title: model, layer, data set and its fingerprint.
 
-    Returns:
-        A figure as wide as two columns, one row a face.
-
-    Raises:
-        UserError: not one set of maps a face.
-
     >>> figure = attention_figure(np.zeros((1, 8, 8), np.uint8), np.ones((1, 2, 4, 4)))
     >>> [text.get_text() for text in figure.axes[0].texts]
     ['image', 'head 1', 'head 2', 'mean', 'max 1.0', 'max 1.0', 'max 1.0']
     """
     given = {"faces": faces, "heads": heads, "rollout": rollout, "names": names}
-    check_lengths(**{word: array for word, array in given.items() if array is not None})
+    style.check_lengths(**{word: array for word, array in given.items() if array is not None})
     maps = [*np.moveaxis(heads, 1, 0), heads.mean(1)]
     headings = ["image", *(f"head {k + 1}" for k in range(heads.shape[1])), "mean"]
     if rollout is not None:
         maps, headings = [*maps, rollout], [*headings, "rollout"]
     step = 1 + GAP
     columns = max(7, len(headings)) * step - GAP
-    tile = (DOUBLE - 2 * EDGE) / columns  # inches
+    tile = (style.DOUBLE - 2 * style.EDGE) / columns  # inches
     head, row_height = HEAD / tile, 1 + LINE / tile
-    figure, axes = board(DOUBLE, columns, head + row_height * len(faces), title, CAPTION)
+    figure, axes = style.board(
+        style.DOUBLE, columns, head + row_height * len(faces), title, CAPTION
+    )
     for column, word in enumerate(headings):
         axes.text(column * step, head * 0.75, word, fontsize=7, fontweight="bold")
     for row, face in enumerate(faces):
         top = head + row * row_height
-        place(axes, face, 0, top)
+        style.place(axes, face, 0, top)
         if names is not None:
-            axes.text(0, top + 1.03, names[row], fontsize=SMALL, va="top")
+            axes.text(0, top + 1.03, names[row], fontsize=style.SMALL, va="top")
         for column, attention in enumerate(maps, start=1):
             x = column * step
             peak = float(attention[row].max())
             if not np.isfinite(attention[row]).all() or peak <= 0:
-                axes.text(x + 0.5, top + 0.5, "no attention", fontsize=5.5, color=GREY, ha="center")
+                axes.text(
+                    x + 0.5, top + 0.5, "no attention", fontsize=5.5, color=style.GREY, ha="center"
+                )
                 continue
-            place(axes, lit(face, attention[row] / peak), x, top)
+            style.place(axes, lit(face, attention[row] / peak), x, top)
             times = peak / attention[row].mean()
-            axes.text(x, top + 1.03, f"max {times:.1f}", fontsize=SMALL, color=GREY, va="top")
+            axes.text(
+                x, top + 1.03, f"max {times:.1f}", fontsize=style.SMALL, color=style.GREY, va="top"
+            )
     return figure
 
 
 def lit(face: NDArray[np.uint8], attention: NDArray[np.floating[Any]]) -> NDArray[np.uint8]:
-    """Colour a face by attention: three parts colour, one part face, so that places are seen.
+    """Colour a face by attention, (h, w) from 0 to 1; each patch becomes a block.
 
-    Args:
-        face: (H, W) or (H, W, 3).
-        attention: (h, w) from 0 to 1; each patch becomes a block.
-
-    Returns:
-        (H, W, 3), at least 96 pixels high.
+    Three parts colour, one part face, so that places are seen; at least 96 pixels high.
     """
     grey = face if face.ndim == 2 else cv2.cvtColor(face, cv2.COLOR_RGB2GRAY)
     times = -(-96 // len(grey))
@@ -111,16 +98,7 @@ def lit(face: NDArray[np.uint8], attention: NDArray[np.floating[Any]]) -> NDArra
     return (0.75 * 255 * colours[..., :3] + 0.25 * grey[..., None]).astype(np.uint8)
 
 
-# --- What a transformer has learned about places: how alike its position embeddings are
-
-
-POSITION_CAPTION = (
-    "Left: cosine similarity of the centre patch's position (cross) to all others. Right: the "
-    "same map for every patch, at that patch's place; the centre's is framed."
-)
-
-
-@styled
+@style.styled
 def position_figure(
     similarity: NDArray[np.floating[Any]], grid: tuple[int, int], title: str = ""
 ) -> Figure:
@@ -130,12 +108,6 @@ def position_figure(
         similarity: (h·w, h·w) cosine similarities.
         grid: h and w.
         title: model, epoch, data set and its fingerprint.
-
-    Returns:
-        A figure as wide as two columns: the map of the centre patch, and all h·w maps.
-
-    Raises:
-        UserError: similarities that do not fit the grid.
 
     >>> figure = position_figure(np.eye(16), (4, 4))
     >>> figure.axes[0].get_title(), int(figure.axes[0].images[0].get_array().argmax())
@@ -149,7 +121,7 @@ def position_figure(
         )
     row, column = h // 2, w // 2
     patch = row * w + column
-    figure = new_figure(DOUBLE, 3.1, title, POSITION_CAPTION)
+    figure = style.new_figure(style.DOUBLE, 3.1, title, POSITION_CAPTION)
     large, small = figure.subplots(1, 2)
     scale = {"cmap": "RdBu_r", "vmin": -1, "vmax": 1, "interpolation": "nearest"}
     large.imshow(similarity[patch].reshape(h, w), **scale)
@@ -160,19 +132,15 @@ def position_figure(
     small.add_patch(Rectangle(corner, w + 0.5, h + 0.5, fill=False, edgecolor="black"))
     small.set_title("all patches")
     for axes in (large, small):
-        blank(axes)
+        style.blank(axes)
     bar = figure.colorbar(image, ax=[large, small], label="cosine similarity", shrink=0.9)
     bar.outline.set_visible(False)
-    tidy(bar.ax)
+    style.tidy(bar.ax)
     return figure
 
 
 def mosaic(similarity: NDArray[np.floating[Any]], grid: tuple[int, int]) -> NDArray[np.float64]:
-    """Lay out the map of each patch at that patch's place, one pixel apart; gaps are NaN.
-
-    >>> mosaic(np.eye(2), (1, 2))
-    array([[ 1.,  0., nan,  0.,  1.]])
-    """
+    """Lay out the map of each patch at that patch's place, one pixel apart; gaps are NaN."""
     h, w = grid
     tiles = np.full((h, h + 1, w, w + 1), np.nan)
     tiles[:, :h, :, :w] = similarity.reshape(h, w, h, w).transpose(0, 2, 1, 3)

@@ -18,17 +18,12 @@ def confusion_figure(
 ) -> Figure:
     """Draw the row-normalised confusion matrix, with counts in small print and recall beside it.
 
+    A class without images has a note in place of percentages.
+
     Args:
         counts: (K, K), row = true class, column = predicted class.
         classes: K names.
         title: model, epoch, data set and its fingerprint.
-
-    Returns:
-        A figure one and a half columns wide: the matrix, and bars of recall with the number of
-        images of each class. A class without images has a note in place of percentages.
-
-    Raises:
-        UserError: counts that are not (K, K), or negative.
 
     >>> figure = confusion_figure(np.array([[3, 1], [0, 0]]), ("cat", "dog"))
     >>> [text.get_text() for text in figure.axes[0].texts]
@@ -45,30 +40,19 @@ def confusion_figure(
     figure = new_figure(MIDDLE, max(1.6, 3.6 * min(K, 8) / 7), title, _caption(counts))
     matrix, bars = figure.subplots(1, 2, width_ratios=(5, 1), sharey=True)
     matrix.imshow(share, cmap="Blues", vmin=0, vmax=1, aspect="auto")
+    centred: dict[str, Any] = {"ha": "center", "va": "center"}
     for row in range(K):
-        if totals[row]:
-            for column in range(K):
-                _cell(
-                    matrix,
-                    row,
-                    column,
-                    share[row, column],
-                    int(counts[row, column]),
-                    8 if K < 9 else 7,
-                )
-        else:
-            place: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 7}
-            matrix.text((K - 1) / 2, row, "no images", color=GREY, style="italic", **place)
-    matrix.set_xticks(
-        range(K),
-        classes,
-        rotation=45 if K > 3 else 0,
-        ha="right" if K > 3 else "center",
-        rotation_mode="anchor",
-    )
+        if not totals[row]:
+            matrix.text(
+                (K - 1) / 2, row, "no images", fontsize=7, color=GREY, style="italic", **centred
+            )
+            continue
+        for column in range(K):
+            _cell(matrix, row, column, share[row, column], counts[row, column], 8 if K < 9 else 7)
+    tilted = {"rotation": 45, "ha": "right"} if K > 3 else {"ha": "center"}
+    matrix.set_xticks(range(K), classes, rotation_mode="anchor", **tilted)
     matrix.set_yticks(range(K), classes)
-    matrix.set_xlabel("predicted")
-    matrix.set_ylabel("true")
+    matrix.set(xlabel="predicted", ylabel="true")
     matrix.spines[:].set_visible(False)
     matrix.set_xticks(np.arange(1, K) - 0.5, minor=True)
     matrix.set_yticks(np.arange(1, K) - 0.5, minor=True)
@@ -84,17 +68,10 @@ def _cell(axes: Axes, row: int, column: int, share: float, count: int, big: floa
     """Write the percentage, and below it how many images that is."""
     colour = "white" if share > 0.55 else "black"
     weight = "bold" if row == column else "normal"
-    place: dict[str, Any] = {"ha": "center", "color": colour, "in_layout": False}
-    axes.text(
-        column,
-        row + 0.04,
-        f"{100 * share:.0f}",
-        va="bottom",
-        fontsize=big,
-        fontweight=weight,
-        **place,
-    )
-    axes.text(column, row + 0.1, f"{count}", va="top", fontsize=5.5, **place)
+    look: dict[str, Any] = {"ha": "center", "color": colour, "in_layout": False}
+    percent: dict[str, Any] = {"va": "bottom", "fontsize": big, "fontweight": weight}
+    axes.text(column, row + 0.04, f"{100 * share:.0f}", **percent, **look)
+    axes.text(column, row + 0.1, f"{count}", va="top", fontsize=5.5, **look)
 
 
 def _recall(
@@ -106,9 +83,7 @@ def _recall(
         words = f"{recall[row]:.2f}\nn = {total}" if total else "n = 0"
         axes.text(1.05, row, words, fontsize=6, va="center")
     axes.axvline(1, color=GREY, linewidth=0.5)
-    axes.set_xlim(0, 1)
-    axes.set_xticks([0, 1])
-    axes.set_xlabel("recall")
+    axes.set(xlim=(0, 1), xticks=[0, 1], xlabel="recall")
     axes.spines["left"].set_visible(False)
     axes.tick_params(labelleft=False)
 

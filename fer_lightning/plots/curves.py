@@ -1,4 +1,4 @@
-"""Loss and accuracy over epochs."""
+"""Curves: one run over epochs, several models over epochs, accuracy by amount of data."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -12,27 +12,18 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 from numpy.typing import NDArray
 
+from fer_lightning.plots import style
 from fer_lightning.plots.focus import number
-from fer_lightning.plots.style import (
-    BLACK,
-    BLUE,
-    DOUBLE,
-    GREY,
-    MIDDLE,
-    VERMILLION,
-    legend,
-    model_entries,
-    model_look,
-    new_figure,
-    note,
-    styled,
-    tidy,
-)
 
-PARTS: dict[str, Any] = {"train": (VERMILLION, "--", "^"), "val": (BLUE, "-", "o")}
+PARTS: dict[str, Any] = {"train": (style.VERMILLION, "--", "^"), "val": (style.BLUE, "-", "o")}
+LEVEL_DASHES: tuple[Any, ...] = ((0, (1, 1.5)), (0, (4, 2)), (0, (4, 1.5, 1, 1.5)), (0, (8, 2)))
+Line = tuple[NDArray[np.float64], NDArray[np.float64]]  # epochs and values
+WIDEST = 64.0  # on a logarithmic axis nothing beyond this factor of 1 is shown
+APART = 1.2  # percent of the training images by which models are drawn beside each other
+BAR: dict[str, Any] = {"capsize": 2.5, "linewidth": 1.1, "markersize": 5}
 
 
-@styled
+@style.styled
 def training_curves(
     rows: Sequence[Mapping[str, str | float | None]],
     title: str = "",
@@ -41,80 +32,63 @@ def training_curves(
     """Draw training and validation loss, and accuracy, over epochs.
 
     Args:
-        rows: of metrics.csv, one an epoch: `epoch`, `train/loss`, `val/loss`, `train/acc`,
+        rows: of metrics.csv, one per epoch: `epoch`, `train/loss`, `val/loss`, `train/acc`,
             `val/acc`, numbers or text; a missing number is a gap.
         title: model, data set and its fingerprint.
         majority: share of the most frequent class, drawn as the accuracy to leave behind.
-
-    Returns:
-        A figure one and a half columns wide, the epoch of the best validation accuracy marked.
 
     >>> rows = [{"epoch": 0, "val/acc": 0.2}, {"epoch": 1, "val/acc": "0.4"}]
     >>> training_curves(rows).get_supxlabel()
     'Best validation accuracy 0.400 in epoch 1 (vertical line).'
     """
-    epochs = np.array([number(row.get("epoch")) for row in rows])
-    accuracy = np.array([number(row.get("val/acc")) for row in rows])
-    known = np.isfinite(accuracy).any()
-    best = int(np.nanargmax(accuracy)) if known else None
+
+    def column(name: str) -> NDArray[np.float64]:
+        return np.array([number(row.get(name)) for row in rows])
+
+    epochs, accuracy = column("epoch"), column("val/acc")
+    best = int(np.nanargmax(accuracy)) if np.isfinite(accuracy).any() else None
     words = "No validation accuracy."
     if best is not None:
         score = f"{accuracy[best]:.3f} in epoch {epochs[best]:.0f}"
         words = f"Best validation accuracy {score} (vertical line)."
-    figure = new_figure(MIDDLE, 2.1, title, words, legend_rows=1)
+    figure = style.new_figure(style.MIDDLE, 2.1, title, words, legend_rows=1)
     panels = figure.subplots(1, 2, sharex=True)
     for axes, name, label in zip(panels, ("loss", "acc"), ("loss", "accuracy"), strict=True):
         for part, (colour, dashes, marker) in PARTS.items():
-            values = np.array([number(row.get(f"{part}/{name}")) for row in rows])
+            values = column(f"{part}/{name}")
             if np.isfinite(values).any():
-                axes.plot(
-                    epochs, values, color=colour, linestyle=dashes, marker=marker, markersize=2.5
-                )
+                axes.plot(epochs, values, c=colour, ls=dashes, marker=marker, markersize=2.5)
         if not axes.lines:
-            note(axes, f"no {label} in these rows")
+            style.note(axes, f"no {label} in these rows")
         elif best is not None:
-            axes.axvline(epochs[best], color=GREY, linewidth=0.6, zorder=1)
+            axes.axvline(epochs[best], color=style.GREY, linewidth=0.6, zorder=1)
         axes.set_ylabel(label)
         axes.set_xlabel("epoch (from 0)")
         axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
-        tidy(axes)
+        style.tidy(axes)
     entries: dict[str, Artist] = {
-        {"train": "training", "val": "validation"}[part]: Line2D(
-            [], [], color=colour, linestyle=dashes, marker=marker, markersize=3
+        name: Line2D([], [], color=colour, linestyle=dashes, marker=marker, markersize=3)
+        for name, (colour, dashes, marker) in zip(
+            ("training", "validation"), PARTS.values(), strict=True
         )
-        for part, (colour, dashes, marker) in PARTS.items()
     }
     if majority is not None:
-        panels[1].axhline(majority, color=GREY, linestyle=":", linewidth=1)
-        entries["largest class alone"] = Line2D([], [], color=GREY, linestyle=":")
-    legend(figure, entries, ncols=3)
+        panels[1].axhline(majority, color=style.GREY, linestyle=":", linewidth=1)
+        entries["largest class alone"] = Line2D([], [], color=style.GREY, linestyle=":")
+    style.legend(figure, entries, ncols=3)
     return figure
 
 
-# --- Several models over epochs, one line a run: learning curves, focus, whatever is measured
-
-
-Line = tuple[NDArray[np.float64], NDArray[np.float64]]  # epochs and values
-WIDEST = 64.0  # on a logarithmic axis nothing beyond this factor of 1 is shown
-
-
 class Panel(NamedTuple):
-    """What one panel shows.
-
-    Args:
-        title: above it.
-        lines: model → one line for each of its runs.
-        levels: name → a height that needs no training, drawn as a grey line.
-        log: draw ratios, with 1 in the middle.
-    """
+    """What one panel shows."""
 
     title: str
-    lines: Mapping[str, Sequence[Line]]
-    levels: Mapping[str, float]
-    log: bool = False
+    lines: Mapping[str, Sequence[Line]]  # model → one line for each of its runs
+    levels: Mapping[str, float]  # name → a height that needs no training, drawn as a grey line
+    log: bool = False  # draw ratios, with 1 in the middle
 
 
-@styled
+@style.styled
 def model_curves(
     panels: Sequence[Panel],
     models: Sequence[str],
@@ -131,9 +105,6 @@ def model_curves(
         title: data set and its fingerprint.
         caption: what a line is.
 
-    Returns:
-        A figure as wide as two columns, or narrower for a single panel.
-
     >>> line = (np.array([0.0, 1.0]), np.array([0.2, 0.4]))
     >>> figure = model_curves([Panel("30 %", {"cnn": [line]}, {"majority": 0.25})], ["cnn"])
     >>> [text.get_text() for text in figure.legends[0].get_texts()]
@@ -142,13 +113,13 @@ def model_curves(
     columns = min(len(panels), 4 if len(panels) == 4 else 3)
     rows = math.ceil(len(panels) / columns)
     names = list(dict.fromkeys(name for panel in panels for name in panel.levels))
-    entries: dict[str, Artist] = model_entries(models)
+    entries: dict[str, Artist] = style.model_entries(models)
     entries |= {
-        name: Line2D([], [], color=GREY, linestyle=_dash(place), linewidth=1)
+        name: Line2D([], [], color=style.GREY, linestyle=LEVEL_DASHES[place % 4], linewidth=1)
         for place, name in enumerate(names)
     }
-    width = MIDDLE if columns == 1 else DOUBLE
-    figure = new_figure(width, 2.2 * rows, title, caption, math.ceil(len(entries) / 5))
+    width = style.MIDDLE if columns == 1 else style.DOUBLE
+    figure = style.new_figure(width, 2.2 * rows, title, caption, math.ceil(len(entries) / 5))
     grid = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=bool(ylabel))
     for axes, panel in zip(grid.flat, panels, strict=False):
         _panel(axes, panel, models, names)
@@ -158,37 +129,28 @@ def model_curves(
         axes.set_ylabel(ylabel)
     for axes in grid[-1]:
         axes.set_xlabel("epoch (from 0)")
-    legend(figure, entries, ncols=min(5, len(entries)))
+    style.legend(figure, entries, ncols=min(5, len(entries)))
     return figure
 
 
 def _panel(axes: Axes, panel: Panel, models: Sequence[str], names: Sequence[str]) -> None:
     for model, lines in panel.lines.items():
-        look = model_look(models.index(model))
+        look = style.model_look(models.index(model))
         for epochs, values in lines:
-            many = len(epochs) > 15
-            axes.plot(
-                epochs,
-                values,
-                color=look.colour,
-                linestyle=look.dashes,
-                linewidth=1.1,
-                marker=look.marker,
-                markersize=2.2,
-                markevery=3 if many else 1,
-                alpha=0.85,
-            )
+            every = 3 if len(epochs) > 15 else 1
+            (line,) = axes.plot(epochs, values, c=look.colour, ls=look.dashes, lw=1.1, alpha=0.85)
+            line.set(marker=look.marker, markersize=2.2, markevery=every)
     if not axes.lines:
-        note(axes, "not measured")
+        style.note(axes, "not measured")
     for name, height in panel.levels.items():
         if np.isfinite(height):
-            dashes = _dash(names.index(name))
-            axes.axhline(height, color=GREY, linewidth=0.9, linestyle=dashes, zorder=1)
+            dashes = LEVEL_DASHES[names.index(name) % 4]
+            axes.axhline(height, color=style.GREY, linewidth=0.9, linestyle=dashes, zorder=1)
     axes.set_title(panel.title)
     axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
     if panel.log:
         _ratio_axis(axes, panel)
-    tidy(axes)
+    style.tidy(axes)
 
 
 def _ratio_axis(axes: Axes, panel: Panel) -> None:
@@ -202,19 +164,8 @@ def _ratio_axis(axes: Axes, panel: Panel) -> None:
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
 
 
-def _dash(place: int) -> tuple[int, tuple[float, ...]]:
-    return ((0, (1, 1.5)), (0, (4, 2)), (0, (4, 1.5, 1, 1.5)), (0, (8, 2)))[place % 4]
-
-
-# --- Accuracy against the share of training images, and the lead of one model over another
-
-
-APART = 1.2  # percent of the training images by which models are drawn beside each other
-BAR: dict[str, Any] = {"capsize": 2.5, "linewidth": 1.1, "markersize": 5}
-
-
 class Level(NamedTuple):
-    """A number at one fraction: its interval, and one value a seed."""
+    """A number at one fraction: its interval, and one value per seed."""
 
     fraction: float
     mean: float
@@ -223,7 +174,7 @@ class Level(NamedTuple):
     seeds: tuple[float, ...] = ()
 
 
-@styled
+@style.styled
 def accuracy_by_fraction(
     accuracies: Mapping[str, Sequence[Level]],
     lead: Sequence[Level] = (),
@@ -242,29 +193,32 @@ def accuracy_by_fraction(
         title: data set and its fingerprint.
         caption: what the intervals cover.
 
-    Returns:
-        A figure as wide as two columns, or narrower with one panel; every seed is a dot.
-
     >>> one = Level(0.3, 0.5, 0.48, 0.52, (0.49, 0.51))
     >>> [len(axes.collections) for axes in accuracy_by_fraction({"cnn": [one]}).axes]
     [2]
     """
-    width = DOUBLE if lead else MIDDLE
-    entries = model_entries(list(accuracies))
-    entries["one seed"] = Line2D([], [], color=GREY, marker=".", linestyle="", markersize=4)
+    width = style.DOUBLE if lead else style.MIDDLE
+    entries = style.model_entries(list(accuracies))
+    entries["one seed"] = Line2D([], [], color=style.GREY, marker=".", linestyle="", markersize=4)
     if paper and lead:
         entries["paper's lead (FER-2013)"] = Line2D(
-            [], [], color=BLACK, marker="D", markerfacecolor="none", linestyle=":", markersize=4
+            [],
+            [],
+            color=style.BLACK,
+            marker="D",
+            markerfacecolor="none",
+            linestyle=":",
+            markersize=4,
         )
-    figure = new_figure(width, 2.5, title, caption, math.ceil(len(entries) / 5))
+    figure = style.new_figure(width, 2.5, title, caption, math.ceil(len(entries) / 5))
     panels = figure.subplots(1, 2 if lead else 1, squeeze=False)[0]
     for place, levels in enumerate(accuracies.values()):
-        look = model_look(place)
+        look = style.model_look(place)
         shift = APART * (place - (len(accuracies) - 1) / 2)
         _levels(panels[0], levels, shift, look.colour, look.marker, look.dashes)
     panels[0].set_ylabel("test accuracy")
     if not any(accuracies.values()):
-        note(panels[0], "no runs")
+        style.note(panels[0], "no runs")
     if lead:
         _lead(panels[1], lead, paper or {}, pair)
     fractions = sorted({level.fraction for levels in accuracies.values() for level in levels})
@@ -272,21 +226,23 @@ def accuracy_by_fraction(
         axes.set_xlabel("training images, percent")
         axes.set_xticks([100 * fraction for fraction in fractions])
         axes.set_xlim(100 * min(fractions, default=0) - 8, 100 * max(fractions, default=1) + 8)
-        tidy(axes)
-    legend(figure, entries, ncols=min(5, len(entries)))
+        style.tidy(axes)
+    style.legend(figure, entries, ncols=min(5, len(entries)))
     return figure
 
 
 def _lead(
     axes: Axes, lead: Sequence[Level], paper: Mapping[float, float], pair: tuple[str, str]
 ) -> None:
-    axes.axhline(0, color=GREY, linewidth=0.6, zorder=1)
-    _levels(axes, lead, 0, BLACK, "o", "-")
+    axes.axhline(0, color=style.GREY, linewidth=0.6, zorder=1)
+    _levels(axes, lead, 0, style.BLACK, "o", "-")
     first, last = lead[0].fraction, lead[-1].fraction  # further ones have no room
     shown = {fraction: points for fraction, points in paper.items() if first <= fraction <= last}
     if shown:
         x = [100 * fraction + APART for fraction in shown]
-        axes.plot(x, list(shown.values()), "D:", color=BLACK, mfc="none", markersize=4, lw=0.9)
+        axes.plot(
+            x, list(shown.values()), "D:", color=style.BLACK, mfc="none", markersize=4, lw=0.9
+        )
     axes.set_ylabel(f"{pair[0]} minus {pair[1]}, points")
 
 

@@ -1,7 +1,7 @@
 """A sheet of faces by class, whatever the data set."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.artist import Artist
@@ -12,72 +12,14 @@ from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
 from fer_lightning.errors import UserError
-from fer_lightning.plots.style import (
-    DOUBLE,
-    SINGLE,
-    blank,
-    board,
-    check_lengths,
-    legend,
-    new_figure,
-    place,
-    region_colours,
-    styled,
-    tidy,
-)
+from fer_lightning.plots import style
 
-# --- The regions of a face, filled and outlined on it
-
+if TYPE_CHECKING:
+    from fer_lightning.data.image_set import ImageSet
 
 DRAWN = ("eyes", "eyebrow", "nose", "mouth", "face")  # the other regions are unions of these
-
-
-@styled
-def region_figure(
-    face: NDArray[np.floating[Any]], masks: dict[str, NDArray[np.bool_]], title: str = ""
-) -> Figure:
-    """Show a face, and the same face with its regions filled and outlined.
-
-    Args:
-        face: (H, W) grey levels, for instance the mean of a data set.
-        masks: region name → (H, W) mask; drawn are those named in DRAWN.
-        title: what the face is.
-
-    >>> figure = region_figure(np.zeros((8, 8)), {"mouth": np.eye(8, dtype=bool)})
-    >>> [text.get_text() for text in figure.legends[0].get_texts()]
-    ['mouth']
-    """
-    figure = new_figure(DOUBLE, 3.5, title, legend_rows=1)
-    plain, marked = figure.subplots(1, 2)
-    for axes in (plain, marked):
-        axes.imshow(face, cmap="gray", interpolation="bicubic", vmin=0, vmax=255)
-        blank(axes)
-    colours = region_colours(present(masks))
-    for name in present(masks):
-        if name != "face":  # the oval is an outline only, or it would tint all others
-            fill(marked, masks[name], colours[name])
-        outline(marked, masks[name], colours[name])
-    entries = region_entries(present(masks))
-    legend(figure, entries, ncols=max(1, len(entries)))
-    return figure
-
-
-def present(masks: dict[str, NDArray[np.bool_]]) -> list[str]:
-    """Name the regions to draw, in their fixed order."""
-    return [name for name in DRAWN if name in masks]
-
-
-def region_entries(names: list[str]) -> dict[str, Artist]:
-    """Entries of a legend."""
-    colours = region_colours(names)
-    return {name: Line2D([], [], color=colours[name], linewidth=4) for name in names}
-
-
-def fill(axes: Axes, mask: NDArray[np.bool_], colour: str) -> None:
-    """Tint the pixels of a region."""
-    tint = np.zeros((*mask.shape, 4))
-    tint[mask] = [*(int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)), 0.45]
-    axes.imshow(tint, interpolation="nearest")
+NAMES, LARGEST = 0.8, 1.0  # inches for the names of classes; of one image
+HEAD, GAP, FOOT = 0.17, 0.04, 0.17  # tiles
 
 
 def outline(
@@ -87,14 +29,9 @@ def outline(
     extent: tuple[float, float, float, float] | None = None,
     linewidth: float = 1.4,
 ) -> None:
-    """Draw a line along the pixel borders of a region.
+    """Draw a line along the pixel borders of a region, (H, W).
 
-    Args:
-        axes: where the face is.
-        mask: (H, W).
-        colour: of the line.
-        extent: left, right, bottom and top of the face, as imshow's; its default otherwise.
-        linewidth: in points.
+    `extent` is left, right, bottom and top of the face, as imshow's.
     """
     height, width = mask.shape
     left, right, bottom, top = extent or (-0.5, width - 0.5, height - 0.5, -0.5)
@@ -109,16 +46,9 @@ def outline(
 
 
 def border(mask: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Find the sides of pixels where a region ends.
+    """Find the sides of pixels where a region, (H, W), ends.
 
-    Args:
-        mask: (H, W).
-
-    Returns:
-        (L, 2, 2): the ends of each side as x, y from the upper left corner of the mask.
-
-    >>> border(np.array([[True]])).astype(int).tolist()
-    [[[0, 0], [1, 0]], [[0, 1], [1, 1]], [[0, 0], [0, 1]], [[1, 0], [1, 1]]]
+    Returns (L, 2, 2): the ends of each side as x, y from the upper left corner of the mask.
     """
     padded = np.pad(mask, 1)
     y, x = np.nonzero((padded[1:] != padded[:-1])[:, 1:-1])  # sides above and below
@@ -128,29 +58,17 @@ def border(mask: NDArray[np.bool_]) -> NDArray[np.float64]:
     return np.concatenate([level, upright]).astype(np.float64)
 
 
-if TYPE_CHECKING:
-    from fer_lightning.data.image_set import ImageSet
-
-NAMES, LARGEST = 0.8, 1.0  # inches for the names of classes; of one image
-
-
-@styled
+@style.styled
 def sheet(
     image_set: "ImageSet", per_class: int = 10, seed: int = 0, regions: bool = False
 ) -> Figure:
-    """Lay out random images, one row a class.
+    """Lay out random images, one row per class, below the data set's name and fingerprint.
 
     Args:
         image_set: any data set, grey or colour.
         per_class: images in a row; a class with fewer leaves blanks.
         seed: of the choice.
         regions: outline the exact regions that the data set knows.
-
-    Returns:
-        A figure at most as wide as two columns, titled with the data set's name and fingerprint.
-
-    Raises:
-        UserError: regions asked for, but the data set has no exact masks.
 
     >>> from fer_lightning.data.faces import drawn_faces
     >>> [text.get_text() for text in sheet(drawn_faces(21), 3).axes[0].get_yticklabels()][:2]
@@ -172,22 +90,27 @@ def sheet(
         for column, k in enumerate(members):
             y, x = places[int(k)] = row * tall, column * wide
             canvas[y : y + height, x : x + width] = image_set.images[k].transpose(1, 2, 0)
-    picture_width = min(DOUBLE - NAMES, per_class * LARGEST)
+    picture_width = min(style.DOUBLE - NAMES, per_class * LARGEST)
     picture_height = picture_width * canvas.shape[0] / canvas.shape[1]
     title = f"{image_set.name} · {image_set.fingerprint}"
-    width = max(SINGLE, picture_width + NAMES)
-    figure = new_figure(width, picture_height + 0.1, title, legend_rows=int(regions))
+    width = max(style.SINGLE, picture_width + NAMES)
+    figure = style.new_figure(width, picture_height + 0.1, title, legend_rows=int(regions))
     axes = figure.subplots()
     # grey levels from 0 to 255 and pixels as they are
     axes.imshow(np.squeeze(canvas), cmap="gray", interpolation="nearest", vmin=0, vmax=255)
-    blank(axes)
+    style.blank(axes)
     axes.set_yticks([row * tall + (height - 1) / 2 for row in range(classes)], image_set.classes)
-    tidy(axes)
+    style.tidy(axes)
     axes.tick_params(length=0, labelsize=8)
     if regions:
         _outline_all(axes, image_set, places, canvas.shape[:2])
-        legend(figure, region_entries(list(image_set.mask_regions)), len(image_set.mask_regions))
+        style.legend(figure, _entries(image_set.mask_regions), len(image_set.mask_regions))
     return figure
+
+
+def _entries(names: Sequence[str]) -> dict[str, Artist]:
+    colours = style.region_colours(names)
+    return {name: Line2D([], [], color=colours[name], linewidth=4) for name in names}
 
 
 def _outline_all(
@@ -195,7 +118,7 @@ def _outline_all(
 ) -> None:
     """Outline each region of all faces at once."""
     assert image_set.masks is not None
-    colours = region_colours(image_set.mask_regions)
+    colours = style.region_colours(image_set.mask_regions)
     for k, name in enumerate(image_set.mask_regions):
         everywhere = np.zeros(size, bool)
         for image, (y, x) in places.items():
@@ -204,13 +127,7 @@ def _outline_all(
         outline(axes, everywhere, colours[name], linewidth=0.7)
 
 
-# --- The picture at the top of the README: what models are given, and where the answer lies
-
-
-HEAD, GAP, FOOT = 0.17, 0.04, 0.17  # tiles
-
-
-@styled
+@style.styled
 def hero(
     large: NDArray[np.uint8],
     small: NDArray[np.uint8],
@@ -219,37 +136,37 @@ def hero(
 ) -> Figure:
     """Show faces as drawn, and below them as models see them, their regions outlined.
 
+    This is the picture at the top of the README: a wide strip without a title.
+
     Args:
         large: (N, S, S) faces in many pixels.
         small: (N, s, s) the same faces in few pixels.
         masks: region name → (N, s, s), exact for each face.
         names: N words above the faces.
 
-    Returns:
-        A wide strip without a title.
-
     >>> faces, mask = np.zeros((2, 96, 96), np.uint8), np.ones((2, 8, 8), bool)
     >>> figure = hero(faces, faces[:, :8, :8], {"nose": mask}, ("sad", "happy"))
     >>> [text.get_text() for text in figure.axes[0].texts][:2]
     ['sad', 'happy']
     """
-    check_lengths(names=names, large=large, small=small, **masks)
+    style.check_lengths(names=names, large=large, small=small, **masks)
     step = 1 + GAP
-    figure, axes = board(DOUBLE, len(names) * step - GAP, HEAD + 2 + GAP + FOOT)
+    figure, axes = style.board(style.DOUBLE, len(names) * step - GAP, HEAD + 2 + GAP + FOOT)
     second = HEAD + step
+    present = [name for name in DRAWN if name in masks]
+    colours = style.region_colours(present)
     for k, name in enumerate(names):
         x = k * step
         axes.text(x + 0.5, HEAD * 0.4, name, fontweight="bold", ha="center", va="center")
-        place(axes, large[k], x, HEAD)
-        place(axes, small[k], x, second)
-        for region in present(masks):
+        style.place(axes, large[k], x, HEAD)
+        style.place(axes, small[k], x, second)
+        for region in present:
             frame = (x, x + 1, second + 1, second)
-            colour = region_colours(present(masks))[region]
-            outline(axes, masks[region][k], colour, frame, linewidth=0.9)
+            outline(axes, masks[region][k], colours[region], frame, linewidth=0.9)
     side = small.shape[1]
     words = f"Above: as drawn. Below: {side}x{side} pixels, as models see them, with exact regions"
     axes.text(0, second + 1 + FOOT / 2, words, fontsize=7, va="center")
-    entries = region_entries(present(masks))
+    entries = _entries(present)
     axes.legend(
         list(entries.values()),
         list(entries),

@@ -42,12 +42,6 @@ def kept_tokens_figure(
         title: model, epoch, data set and its fingerprint.
         everywhere: the same of many images, (M, h, w), for the last row.
 
-    Returns:
-        A figure as wide as two columns, one row a face.
-
-    Raises:
-        UserError: not one mask a face.
-
     >>> figure = kept_tokens_figure(
     ...     np.zeros((1, 8, 8), np.uint8), {"patch pooling": np.eye(4, dtype=bool)[None]}
     ... )
@@ -87,17 +81,9 @@ def kept_tokens_figure(
 
 
 def dimmed(face: NDArray[np.uint8], kept: NDArray[np.bool_]) -> NDArray[np.uint8]:
-    """Fade the patches of a face that were dropped towards a pale blue.
+    """Fade the patches of a face that were not kept, (h, w), towards a pale blue.
 
-    Args:
-        face: (H, W) or (H, W, 3).
-        kept: (h, w).
-
-    Returns:
-        (H, W, 3), at least 96 pixels high, so that borders of patches are sharp.
-
-    >>> dimmed(np.zeros((96, 96), np.uint8), np.array([[True, False]]))[0, [0, 95]].tolist()
-    [[0, 0, 0], [152, 168, 188]]
+    The picture is at least 96 pixels high, so that borders of patches are sharp.
     """
     face = face if face.ndim == 3 else np.repeat(face[..., None], 3, axis=2)
     times = -(-96 // len(face))

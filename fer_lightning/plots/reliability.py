@@ -6,17 +6,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from fer_lightning.plots.style import (
-    BLUE,
-    GREY,
-    SINGLE,
-    VERMILLION,
-    check_lengths,
-    new_figure,
-    note,
-    styled,
-    tidy,
-)
+from fer_lightning.plots import style
 
 Z = 1.96  # half-width of a 95 % interval, in standard deviations
 
@@ -32,7 +22,7 @@ class Bins(NamedTuple):
     high: NDArray[np.float64]
 
 
-@styled
+@style.styled
 def reliability_diagram(
     confidences: NDArray[np.floating[Any]],
     right: NDArray[np.bool_],
@@ -46,58 +36,43 @@ def reliability_diagram(
     Args:
         confidences: (N,) highest softmax values, 0 to 1; NaN is left out.
         right: (N,) whether the prediction is right.
-        ece: expected calibration error, told in the caption.
+        ece: expected calibration error, for the caption.
         ece_floor: what a perfectly calibrated model would score by chance.
         n_bins: number of bins, as for the ECE.
         title: model, data set and its fingerprint.
-
-    Returns:
-        A figure as wide as one column.
-
-    Raises:
-        UserError: not one answer a confidence.
 
     >>> figure = reliability_diagram(np.array([0.9, 0.8]), np.array([True, False]), 0.35, 0.2)
     >>> figure.get_supxlabel().split(";")[0]
     'ECE 0.350'
     """
-    check_lengths(confidences=confidences, right=right)
+    style.check_lengths(confidences=confidences, right=right)
     known = np.isfinite(confidences)
     bins = binned(confidences[known], right[known], n_bins)
-    figure = new_figure(SINGLE, 3.4, title, _caption(ece, ece_floor, int(known.sum())))
+    figure = style.new_figure(style.SINGLE, 3.4, title, _caption(ece, ece_floor, int(known.sum())))
     diagram, histogram = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1))
-    diagram.plot([0, 1], [0, 1], color=GREY, linestyle="--", linewidth=0.9)
-    diagram.set_ylabel("accuracy")
-    diagram.set_ylim(0, 1)
-    diagram.set_xlim(0, 1)
-    histogram.set_ylabel("images")
-    histogram.set_xlabel("confidence")
+    diagram.plot([0, 1], [0, 1], color=style.GREY, linestyle="--", linewidth=0.9)
+    diagram.set(ylabel="accuracy", ylim=(0, 1), xlim=(0, 1))
+    histogram.set(ylabel="images", xlabel="confidence")
     full = bins.images > 0
     if full.any():
-        width = 1 / n_bins
-        left = bins.edges[:-1]
-        diagram.bar(
-            left, bins.accuracy, width, align="edge", color=BLUE, alpha=0.3, edgecolor="white"
+        boxes: dict[str, Any] = {"width": 1 / n_bins, "align": "edge", "edgecolor": "white"}
+        diagram.bar(bins.edges[:-1], bins.accuracy, color=style.BLUE, alpha=0.3, **boxes)
+        diagram.vlines(bins.confidence, bins.low, bins.high, color=style.BLUE, linewidth=0.9)
+        diagram.plot(
+            bins.confidence[full], bins.accuracy[full], "o-", color=style.BLUE, markersize=3
         )
-        diagram.vlines(bins.confidence, bins.low, bins.high, color=BLUE, linewidth=0.9)
-        diagram.plot(bins.confidence[full], bins.accuracy[full], "o-", color=BLUE, markersize=3)
-        histogram.bar(left, bins.images, width, align="edge", color=GREY, edgecolor="white")
-        mean = confidences[known].mean()
-        histogram.axvline(mean, color=VERMILLION, linewidth=1)
-        histogram.axvline(right[known].mean(), color=BLUE, linewidth=1, linestyle="--")
+        histogram.bar(bins.edges[:-1], bins.images, color=style.GREY, **boxes)
+        histogram.axvline(confidences[known].mean(), color=style.VERMILLION, linewidth=1)
+        histogram.axvline(right[known].mean(), color=style.BLUE, linewidth=1, linestyle="--")
     else:
-        note(diagram, "no predictions")
+        style.note(diagram, "no predictions")
     for axes in (diagram, histogram):
-        tidy(axes)
+        style.tidy(axes)
     return figure
 
 
 def binned(confidences: NDArray[np.floating[Any]], right: NDArray[np.bool_], n_bins: int) -> Bins:
-    """Sort predictions into bins [low, high) of equal width; 1.0 belongs to the last.
-
-    >>> binned(np.array([0.1, 0.6, 1.0]), np.array([True, False, True]), 2).accuracy
-    array([1. , 0.5])
-    """
+    """Sort predictions into bins [low, high) of equal width; 1.0 belongs to the last."""
     edges = np.linspace(0, 1, n_bins + 1)
     place = np.clip(np.searchsorted(edges, confidences, side="right") - 1, 0, n_bins - 1)
     count = np.bincount(place, minlength=n_bins)
@@ -111,11 +86,9 @@ def binned(confidences: NDArray[np.floating[Any]], right: NDArray[np.bool_], n_b
 
 
 def _caption(ece: float, floor: float, images: int) -> str:
-    def told(value: float) -> str:
-        return f"{value:.3f}" if np.isfinite(value) else "n/a"
-
+    ece_text, floor_text = (f"{v:.3f}" if np.isfinite(v) else "n/a" for v in (ece, floor))
     return (
-        f"ECE {told(ece)}; a perfectly calibrated model with these {images:,} confidences would "
-        f"score {told(floor)}. Dashed diagonal: perfect. Vertical strokes: 95 % intervals. Below: "
+        f"ECE {ece_text}; a perfectly calibrated model with these {images:,} confidences would "
+        f"score {floor_text}. Dashed diagonal: perfect. Vertical strokes: 95 % intervals. Below: "
         "mean confidence (orange line) and accuracy (blue, dashed)."
     )

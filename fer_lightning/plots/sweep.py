@@ -1,4 +1,4 @@
-"""Runs of a sweep as lines across their parameters, coloured by what came of them."""
+"""Runs of a sweep: lines across their parameters, what each parameter decides, curves."""
 
 import math
 from collections.abc import Sequence
@@ -13,20 +13,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patheffects import AbstractPathEffect, withStroke
 from matplotlib.ticker import MaxNLocator
 
-from fer_lightning.plots.style import (
-    BLACK,
-    BLUE,
-    DOUBLE,
-    GREY,
-    MIDDLE,
-    VERMILLION,
-    blank,
-    legend,
-    new_figure,
-    note,
-    styled,
-    tidy,
-)
+from fer_lightning.plots import style
 
 COLOURS = "viridis_r"  # dark is best, also in grey print
 HALO: list[AbstractPathEffect] = [withStroke(linewidth=2.0, foreground="white")]
@@ -38,17 +25,11 @@ LONGEST = 22  # letters of a category's name
 
 @dataclass(frozen=True)
 class Axis:
-    """One vertical axis.
+    """One vertical axis."""
 
-    Args:
-        name: what stands above it.
-        values: one a run: numbers, or words for categories.
-        log: whether the numbers were drawn evenly in their logarithm.
-    """
-
-    name: str
-    values: Sequence[float | str]
-    log: bool = False
+    name: str  # what stands above it
+    values: Sequence[float | str]  # one per run: numbers, or words for categories
+    log: bool = False  # whether the numbers were drawn evenly in their logarithm
 
     @property
     def categories(self) -> list[str]:
@@ -59,32 +40,32 @@ class Axis:
     def places(self) -> np.ndarray:
         """Height of each run on the axis, from 0 to 1; (N,)."""
         if self.categories:
-            return np.array([self.place_of(str(value)) for value in self.values])
-        low, high = self.ends()
-        return (self.scaled(self.values) - low) / ((high - low) or 1.0)
+            return np.array([self._place_of(str(value)) for value in self.values])
+        low, high = self._ends()
+        return (self._scaled(self.values) - low) / ((high - low) or 1.0)
 
-    def place_of(self, word: str) -> float:
+    def _place_of(self, word: str) -> float:
         """Height of a category; none stands at an end of the axis."""
         return (self.categories.index(word) + 0.5) / len(self.categories)
 
-    def scaled(self, values: Any) -> np.ndarray:
-        """Numbers, or their logarithms."""
+    def _scaled(self, values: Any) -> np.ndarray:
         numbers = np.asarray(values, float)
         return np.log10(numbers) if self.log else numbers
 
-    def ends(self) -> tuple[float, float]:
+    def _ends(self) -> tuple[float, float]:
         """Scaled numbers at the ends of the axis."""
-        found = self.scaled(self.values)
+        found = self._scaled(self.values)
         low, high = float(found.min()), float(found.max())
         return (low, high) if high > low else (low - 0.5, high + 0.5)
 
     def ticks(self) -> dict[float, str]:
         """Height → what stands there."""
         if self.categories:
-            return {self.place_of(word): _short(word) for word in self.categories}
-        low, high = self.ends()
+            short = (w if len(w) <= LONGEST else f"{w[: LONGEST - 1]}…" for w in self.categories)
+            return dict(zip(map(self._place_of, self.categories), short, strict=True))
+        low, high = self._ends()
         distinct = sorted({float(value) for value in self.values})
-        levels = [float(level) for level in self.scaled(distinct)]
+        levels = [float(level) for level in self._scaled(distinct)]
         close = np.diff(levels).min(initial=np.inf) < APART * (high - low)
         if len(levels) > FEW or close:
             levels = self._levels(low, high)
@@ -104,7 +85,7 @@ class Axis:
         return [level for level in found if low <= level <= high]
 
 
-@styled
+@style.styled
 def parallel_coordinates(
     axes: Sequence[Axis],
     maximize: bool = True,
@@ -121,38 +102,27 @@ def parallel_coordinates(
         caption: below it.
         dashed: which runs were stopped early.
 
-    Returns:
-        A figure with the best run on top, in black.
-
     >>> lr, acc = Axis("lr", [1e-4, 1e-3], log=True), Axis("val/acc", [0.3, 0.5])
     >>> len(parallel_coordinates([lr, acc]).axes[0].lines)
     8
     """
-    width = DOUBLE if len(axes) > 3 else MIDDLE
-    figure = new_figure(width, 2.9, title, caption)
+    figure = style.new_figure(style.DOUBLE if len(axes) > 3 else style.MIDDLE, 2.9, title, caption)
     panel = figure.subplots()
-    blank(panel)
-    panel.set_xlim(-0.35, len(axes) - 0.55)
-    panel.set_ylim(-0.03, 1.13)
+    style.blank(panel)
+    panel.set(xlim=(-0.35, len(axes) - 0.55), ylim=(-0.03, 1.13))
     count = len(axes[-1].values)
     if not count:
-        note(panel, "no runs")
+        style.note(panel, "no runs")
         return figure
     goodness = axes[-1].places() if maximize else 1 - axes[-1].places()
     heights = np.stack([_apart(axis) for axis in axes])  # (axes, N)
     colours = mpl.colormaps[COLOURS](0.1 + 0.85 * goodness)
     best = int(np.argmax(goodness))
     for run in sorted(range(count), key=lambda k: (k == best, goodness[k])):
-        stopped = bool(dashed) and dashed[run]
-        panel.plot(
-            range(len(axes)),
-            heights[:, run],
-            color=BLACK if run == best else colours[run],
-            linewidth=2.0 if run == best else 1.1,
-            linestyle=(0, (3, 1.5)) if stopped else "-",
-            alpha=1.0 if run == best else 0.85,
-            solid_joinstyle="round",
-        )
+        colour, width, alpha = (style.BLACK, 2.0, 1.0) if run == best else (colours[run], 1.1, 0.85)
+        dashes: Any = (0, (3, 1.5)) if dashed and dashed[run] else "-"
+        (line,) = panel.plot(heights[:, run], c=colour, lw=width, ls=dashes, alpha=alpha)
+        line.set_solid_joinstyle("round")
     for place, axis in enumerate(axes):
         _axis(panel, place, axis)
     return figure
@@ -173,19 +143,14 @@ def _apart(axis: Axis) -> np.ndarray:
 
 
 def _axis(panel: Axes, place: int, axis: Axis) -> None:
-    panel.plot([place, place], [0, 1], color=BLACK, linewidth=0.7, zorder=3)
+    panel.plot([place, place], [0, 1], color=style.BLACK, linewidth=0.7, zorder=3)
     panel.text(place, 1.06, axis.name, ha="center", va="bottom", fontsize=8, fontweight="bold")
     for height, word in axis.ticks().items():
-        panel.plot([place - 0.02, place], [height, height], color=BLACK, linewidth=0.7, zorder=3)
+        panel.plot(
+            [place - 0.02, place], [height, height], color=style.BLACK, linewidth=0.7, zorder=3
+        )
         text = panel.text(place - 0.04, height, word, ha="right", va="center", fontsize=7, zorder=4)
         text.set_path_effects(HALO)
-
-
-def _short(word: str) -> str:
-    return word if len(word) <= LONGEST else f"{word[: LONGEST - 1]}…"
-
-
-# --- How much each parameter of a sweep decides, and in which direction
 
 
 class Bar(NamedTuple):
@@ -197,11 +162,11 @@ class Bar(NamedTuple):
     correlation: float  # from -1 to 1; NaN for categories without an order
 
 
-@styled
+@style.styled
 def importance_figure(
     bars: Sequence[Bar], metric: str, title: str = "", caption: str = ""
 ) -> Figure:
-    """Draw importance beside correlation, a row a parameter.
+    """Draw importance beside correlation, one row per parameter.
 
     Args:
         bars: the most important first.
@@ -209,45 +174,33 @@ def importance_figure(
         title: above it.
         caption: below it.
 
-    Returns:
-        A figure one and a half columns wide.
-
     >>> figure = importance_figure([Bar("lr", 0.8, 0.1, -0.5)], "val/acc")
     >>> [axes.get_xlabel() for axes in figure.axes]
     ['importance', 'correlation with val/acc']
     """
-    height = 0.75 + 0.26 * max(len(bars), 2)
-    figure = new_figure(MIDDLE, height, title, caption)
+    figure = style.new_figure(style.MIDDLE, 0.75 + 0.26 * max(len(bars), 2), title, caption)
     left, right = figure.subplots(1, 2, sharey=True)
     rows = list(range(len(bars)))[::-1]
-    left.barh(
-        rows,
-        [bar.importance for bar in bars],
-        0.6,
-        xerr=[bar.spread for bar in bars],
-        color=BLUE,
-        error_kw={"elinewidth": 0.8, "capsize": 2, "ecolor": GREY},
-    )
-    left.set_yticks(rows, [bar.name for bar in bars])
-    left.set_xlim(0, 1.02)
-    left.set_xlabel("importance")
+    names, importances, spreads, _ = zip(*bars, strict=True) if bars else ((), (), (), ())
+    whiskers = {"elinewidth": 0.8, "capsize": 2, "ecolor": style.GREY}
+    left.barh(rows, importances, 0.6, xerr=spreads, color=style.BLUE, error_kw=whiskers)
+    left.set_yticks(rows, names)
+    left.set(xlim=(0, 1.02), xlabel="importance")
     for row, bar in zip(rows, bars, strict=True):
         if math.isnan(bar.correlation):
-            right.text(0.03, row, "no order", color=GREY, fontsize=7, style="italic", va="center")
+            right.text(
+                0.03, row, "no order", color=style.GREY, fontsize=7, style="italic", va="center"
+            )
         else:
-            colour = VERMILLION if bar.correlation < 0 else BLUE
+            colour = style.VERMILLION if bar.correlation < 0 else style.BLUE
             right.barh(row, bar.correlation, 0.6, color=colour)
-    right.axvline(0, color=GREY, linewidth=0.6)
-    right.set_xlim(-1, 1)
-    right.set_xlabel(f"correlation with {metric}")
+    right.axvline(0, color=style.GREY, linewidth=0.6)
+    right.set(xlim=(-1, 1), xlabel=f"correlation with {metric}")
     if not bars:
-        note(left, "nothing varied")
+        style.note(left, "nothing varied")
     for axes in (left, right):
-        tidy(axes)
+        style.tidy(axes)
     return figure
-
-
-# --- The metric of every run of a sweep over epochs
 
 
 class Curve(NamedTuple):
@@ -257,7 +210,7 @@ class Curve(NamedTuple):
     stopped: bool = False  # ended early because others were better
 
 
-@styled
+@style.styled
 def sweep_curves(
     curves: Sequence[Curve], metric: str, maximize: bool = True, title: str = "", caption: str = ""
 ) -> Figure:
@@ -266,7 +219,7 @@ def sweep_curves(
     >>> sweep_curves([Curve([0.1, 0.2]), Curve([0.1], True)], "val/acc").axes[0].get_ylabel()
     'val/acc'
     """
-    figure = new_figure(MIDDLE, 2.3, title, caption, legend_rows=1)
+    figure = style.new_figure(style.MIDDLE, 2.3, title, caption, legend_rows=1)
     axes = figure.subplots()
     drawn = [curve for curve in curves if len(curve.values)]
     ends = np.array([(max if maximize else min)(curve.values) for curve in drawn] or [0.0])
@@ -276,24 +229,24 @@ def sweep_curves(
     for run, curve in sorted(
         enumerate(drawn), key=lambda pair: (pair[0] == best, goodness[pair[0]])
     ):
-        colour = BLACK if run == best else mpl.colormaps[COLOURS](0.1 + 0.85 * goodness[run])
+        colour = style.BLACK if run == best else mpl.colormaps[COLOURS](0.1 + 0.85 * goodness[run])
         epochs = range(len(curve.values))  # counted from 0, as they are logged
         single = "." if len(curve.values) == 1 else ""
         axes.plot(epochs, curve.values, color=colour, lw=2.0 if run == best else 1.0, marker=single)
         if curve.stopped:
             axes.plot(len(curve.values) - 1, curve.values[-1], "x", color=colour, markersize=5)
     if not drawn:
-        note(axes, "no epochs")
+        style.note(axes, "no epochs")
     axes.set_xlabel("epoch")
     axes.set_ylabel(metric)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    tidy(axes)
+    style.tidy(axes)
     entries = {
-        "best run": Line2D([], [], color=BLACK, linewidth=2.0),
+        "best run": Line2D([], [], color=style.BLACK, linewidth=2.0),
         "other runs, darker is better": Line2D([], [], color=mpl.colormaps[COLOURS](0.5)),
-        "stopped early": Line2D([], [], color=GREY, marker="x", linestyle="", markersize=5),
+        "stopped early": Line2D([], [], color=style.GREY, marker="x", linestyle="", markersize=5),
     }
     if not any(curve.stopped for curve in drawn):
         del entries["stopped early"]
-    legend(figure, dict(entries), ncols=3)
+    style.legend(figure, dict(entries), ncols=3)
     return figure

@@ -11,20 +11,10 @@ from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
 from fer_lightning.errors import UserError
-from fer_lightning.plots.style import (
-    CLASS_COLOURS,
-    CLASS_MARKERS,
-    SINGLE,
-    blank,
-    check_lengths,
-    legend,
-    new_figure,
-    note,
-    styled,
-)
+from fer_lightning.plots import style
 
 
-@styled
+@style.styled
 def tsne_figure(
     points: NDArray[np.floating[Any]],
     labels: NDArray[np.integer[Any]],
@@ -32,7 +22,9 @@ def tsne_figure(
     quality: Mapping[str, float],
     title: str = "",
 ) -> Figure:
-    """Draw one mark an image; a class has a colour and a shape of its own.
+    """Draw one mark per image; each class has a colour and a shape of its own.
+
+    The axes have no ticks: t-SNE's coordinates mean nothing.
 
     Args:
         points: (N, 2), rows with NaN are not drawn.
@@ -41,70 +33,60 @@ def tsne_figure(
         quality: what `metrics.embedding_quality` gives; what is missing or NaN reads "n/a".
         title: model, epoch, data set and its fingerprint.
 
-    Returns:
-        A figure as wide as one column. Its axes have no ticks: t-SNE's coordinates mean nothing.
-
-    Raises:
-        UserError: points that are not (N, 2), or not one label each.
-
     >>> figure = tsne_figure(np.zeros((2, 2)), np.array([0, 0]), ("cat", "dog"), quality={})
     >>> [text.get_text() for text in figure.legends[0].get_texts()]
     ['cat (2)', 'dog (0)']
     """
-    check_lengths(labels=labels, points=points)
+    style.check_lengths(labels=labels, points=points)
     if points.ndim != 2 or points.shape[1] != 2:
         raise UserError(
             f"expected points of shape (N, 2) but got {points.shape}; lay them out first"
         )
     columns = min(3, len(classes))
     rows = math.ceil(len(classes) / columns)
-    figure = new_figure(SINGLE, SINGLE - 0.2, title, _caption(labels, quality), legend_rows=rows)
+    figure = style.new_figure(
+        style.SINGLE, style.SINGLE - 0.2, title, _caption(labels, quality), legend_rows=rows
+    )
     axes = figure.subplots()
     order = np.random.default_rng(0).permutation(len(points))  # no class lies on top of all others
     entries: dict[str, Artist] = {}
     for place, name in enumerate(classes):
         colour, marker = _mark(place)
-        shown: dict[str, Any] = {
-            "color": colour,
-            "marker": marker,
-            "linestyle": "",
-            "markeredgewidth": 0,
-        }
-        entries[f"{name} ({(labels == place).sum()})"] = Line2D([], [], markersize=5, **shown)
+        entries[f"{name} ({(labels == place).sum()})"] = Line2D(
+            [], [], color=colour, marker=marker, linestyle="", markeredgewidth=0, markersize=5
+        )
     for some in np.array_split(order, 12):  # few calls, yet classes mixed from back to front
         for place in np.unique(labels[some]):
             colour, marker = _mark(int(place))
             x, y = points[some[labels[some] == place]].T
             axes.scatter(x, y, 9, colour, marker=marker, alpha=0.75, linewidths=0)
-    blank(axes)
+    style.blank(axes)
     axes.set_aspect("equal", "datalim")
     if not np.isfinite(points).all(axis=1).any():
-        note(axes, "no points")
-    legend(figure, entries, columns)
+        style.note(axes, "no points")
+    style.legend(figure, entries, columns)
     return figure
 
 
 def _mark(place: int) -> tuple[str, str]:
     """Colour and shape of a class."""
-    return CLASS_COLOURS[place % len(CLASS_COLOURS)], CLASS_MARKERS[place % len(CLASS_MARKERS)]
+    return style.CLASS_COLOURS[place % len(style.CLASS_COLOURS)], style.CLASS_MARKERS[
+        place % len(style.CLASS_MARKERS)
+    ]
 
 
 def _caption(labels: NDArray[np.integer[Any]], quality: Mapping[str, float]) -> str:
     """Put the quality into words; chance is the share of the largest class."""
 
-    def told(name: str) -> str:
+    def shown(name: str) -> str:
         value = quality.get(name, math.nan)
         return "n/a" if math.isnan(value) else f"{value:.2f}"
 
-    chance = (
-        f"{np.unique(labels, return_counts=True)[1].max() / len(labels):.2f}"
-        if len(labels)
-        else "n/a"
-    )
+    chance = f"{np.bincount(labels).max() / len(labels):.2f}" if len(labels) else "n/a"
     return (
-        f"{len(labels)} images. kNN accuracy {told('knn_features')} in feature space, "
-        f"{told('knn_points')} in this plane (largest class {chance}). "
-        f"Silhouette {told('silhouette_features')} in feature space, "
-        f"{told('silhouette_points')} here. Trustworthiness {told('trustworthiness')}. "
+        f"{len(labels)} images. kNN accuracy {shown('knn_features')} in feature space, "
+        f"{shown('knn_points')} in this plane (largest class {chance}). "
+        f"Silhouette {shown('silhouette_features')} in feature space, "
+        f"{shown('silhouette_points')} here. Trustworthiness {shown('trustworthiness')}. "
         "Distances between clusters mean nothing."
     )

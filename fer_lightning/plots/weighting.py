@@ -35,12 +35,6 @@ def weighting_figure(
         title: model, epoch, data set and its fingerprint.
         caption: what the numbers are.
 
-    Returns:
-        A figure as wide as two columns.
-
-    Raises:
-        UserError: arrays of different length.
-
     >>> face = Faces(np.zeros((1, 8, 8), np.uint8), np.array([1]), np.array([2.5]), np.array([0.1]))
     >>> figure = weighting_figure(face, face, ("happy", "sad"))
     >>> [text.get_text() for text in figure.axes[0].texts][:2]

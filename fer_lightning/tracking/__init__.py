@@ -1,4 +1,1 @@
-"""Where results go: the run folder and Weights & Biases."""
-
-
-# --- TensorBoard over run folders: find them, convert those without event files, serve
+"""Where results go: run folder, Weights & Biases and TensorBoard."""

@@ -17,7 +17,7 @@ from tensorboard.summary.writer.record_writer import RecordWriter
 from fer_lightning import keys
 from fer_lightning.keys import FOCUS_TABLE, key
 from fer_lightning.runs.folder import RunFolder
-from fer_lightning.tracking.tensorboard import (
+from fer_lightning.tracking.events import (
     Value,
     as_text,
     best_accuracy,
@@ -30,15 +30,15 @@ from fer_lightning.tracking.tensorboard import (
     write_projector,
 )
 
-# --- The pictures and features of a run folder, as the trackers were given them
-
-
 MOST = 10  # epochs of one kind: TensorBoard shows no more
 OF_TRAINING = ("weighting",)  # kinds of picture that show training images
 NAMES = re.compile(r"epoch_(\d{1,6})\.png|test\.png")
+MAX_BYTES = 64 << 20  # of a file; metrics.csv takes 100 kB
+OF_TEST = (keys.ACC, keys.MACRO_F1, keys.ECE, keys.ECE_FLOOR)
+Numbers = dict[str, float]
 
 
-class Picture(NamedTuple):
+class _Picture(NamedTuple):
     """A picture and where it is shown."""
 
     name: str
@@ -46,29 +46,24 @@ class Picture(NamedTuple):
     path: Path
 
 
-def find_pictures(run: Path, after: int) -> list[Picture]:
-    """Return ``<kind>/epoch_*.png`` and ``<kind>/test.png``, of many epochs some evenly chosen.
-
-    Args:
-        run: the folder.
-        after: epoch that test pictures are shown at.
-    """
-    found: list[Picture] = []
+def _find_pictures(run: Path, after: int) -> list[_Picture]:
+    """Return ``<kind>/epoch_*.png`` and ``<kind>/test.png``, of many epochs some evenly chosen."""
+    found: list[_Picture] = []
     for kind in sorted({path.parent for path in run.glob("*/*.png")}):
         stage = "train" if kind.name in OF_TRAINING else "val"
         of_kind = []
         for path in sorted(kind.glob("*.png")):
             match = NAMES.fullmatch(path.name)
             if match and match[1]:
-                of_kind.append(Picture(f"{stage}/{kind.name}", int(match[1]), path))
+                of_kind.append(_Picture(f"{stage}/{kind.name}", int(match[1]), path))
             elif match:
-                found.append(Picture(f"test/{kind.name}", after, path))
+                found.append(_Picture(f"test/{kind.name}", after, path))
         places = np.linspace(0, len(of_kind) - 1, min(MOST, len(of_kind))).round().astype(int)
         found += [of_kind[place] for place in places]
     return found
 
 
-def show_features(run: Path, out: Path, classes: list[str]) -> str:
+def _show_features(run: Path, out: Path, classes: list[str]) -> str:
     """Write ``features.npz`` for the projector; return a sentence where it cannot be read."""
     path = run / "features.npz"
     if not path.is_file():
@@ -76,7 +71,11 @@ def show_features(run: Path, out: Path, classes: list[str]) -> str:
     try:
         with np.load(path, allow_pickle=False) as arrays:
             features, faces, label = (arrays[name] for name in ("features", "faces", "label"))
-        _check(features, faces, label)
+        if not (features.ndim == 2 and faces.ndim == 4 and label.ndim == 1 and len(label)):
+            raise ValueError(f"shapes {features.shape}, {faces.shape} and {label.shape}")
+        counts = len(features), len(faces), len(label)
+        if len({*counts}) > 1 or faces.dtype != np.uint8:
+            raise ValueError("{} features, {} faces and {} labels".format(*counts))
         labels = [classes[i] if i < len(classes) else f"class {i}" for i in label.tolist()]
         write_projector(out, "test/features", features, labels, faces)
     except Exception as error:  # damaged in whatever way: a zip file has many
@@ -84,34 +83,9 @@ def show_features(run: Path, out: Path, classes: list[str]) -> str:
     return ""
 
 
-def _check(features: Any, faces: Any, label: Any) -> None:
-    if not (features.ndim == 2 and faces.ndim == 4 and label.ndim == 1 and len(label)):
-        raise ValueError(f"shapes {features.shape}, {faces.shape} and {label.shape}")
-    if not len(features) == len(faces) == len(label) or faces.dtype != np.uint8:
-        raise ValueError(f"{len(features)} features, {len(faces)} faces and {len(label)} labels")
-
-
-# --- Reading the files of a run folder as far as they can be read
-
-
-MAX_BYTES = 64 << 20  # of a file; metrics.csv takes 100 kB
-Numbers = dict[str, float]
-
-
 def read_metrics(path: Path) -> tuple[dict[int, Numbers], str]:
-    r"""Read the numbers of each epoch; lines that are damaged are left out and told.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as place:
-    ...     file = Path(place, "metrics.csv")
-    ...     _ = file.write_text("epoch,val/acc\n0,0.5\n1,oops\n2,\n")
-    ...     rows, told = read_metrics(file)
-    >>> rows
-    {0: {'val/acc': 0.5}, 2: {}}
-    >>> told.split("metrics.csv, ")[1]
-    "line 3: expected numbers but could not convert string to float: 'oops'; it is left out"
-    """
-    text, told = _read(path)
+    """Read the numbers of each epoch; damaged lines are left out and reported."""
+    text, problem = _read(path)
     rows: dict[int, Numbers] = {}
     damaged: list[str] = []
     lines = csv.reader(text.replace("\0", "").splitlines())
@@ -127,20 +101,20 @@ def read_metrics(path: Path) -> tuple[dict[int, Numbers], str]:
             damaged.append(f"line {lines.line_num}: expected numbers but {why}")
     if damaged:
         more = f", as are {len(damaged) - 1} more" if len(damaged) > 1 else ""
-        told = f"{path}, {damaged[0]}; it is left out{more}"
-    return rows, told
+        problem = f"{path}, {damaged[0]}; it is left out{more}"
+    return rows, problem
 
 
-def read_table(path: Path) -> tuple[list[str], list[list[Any]], str]:
+def _read_table(path: Path) -> tuple[list[str], list[list[Any]], str]:
     """Read the columns and rows of a table, numbers as such; nothing where it is damaged."""
-    text, told = _read(path)
+    text, problem = _read(path)
     try:
         columns, *rows = csv.reader(text.splitlines())
     except (ValueError, csv.Error):
-        return [], [], told
+        return [], [], problem
     if any(len(row) != len(columns) for row in rows):
         return [], [], f"{path}: expected {len(columns)} columns in every line; it is left out"
-    return columns, [[_value(cell) for cell in row] for row in rows], told
+    return columns, [[_value(cell) for cell in row] for row in rows], problem
 
 
 def _value(cell: str) -> Any:
@@ -152,9 +126,9 @@ def _value(cell: str) -> Any:
 
 def read_json(path: Path) -> tuple[dict[str, Any], str]:
     """Read a JSON file that holds a mapping, or nothing."""
-    text, told = _read(path)
+    text, problem = _read(path)
     if not text:
-        return {}, told
+        return {}, problem
     try:
         content = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -167,13 +141,13 @@ def read_json(path: Path) -> tuple[dict[str, Any], str]:
 
 def read_config(path: Path) -> tuple[dict[str, Any], str]:
     """Read a run's configuration, or nothing."""
-    text, told = _read(path)
+    text, problem = _read(path)
     try:
         content = yaml.safe_load(text) if text else {}
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         return {}, f"{path}, line {mark.line + 1 if mark else 1}: expected YAML; it is left out"
-    return (content, told) if isinstance(content, dict) else ({}, told)
+    return (content if isinstance(content, dict) else {}), problem
 
 
 def _read(path: Path) -> tuple[str, str]:
@@ -190,16 +164,8 @@ def _read(path: Path) -> tuple[str, str]:
     return content.decode(errors="replace"), ""
 
 
-OF_TEST = (keys.ACC, keys.MACRO_F1, keys.ECE, keys.ECE_FLOOR)
-
-
 class Conversion:
-    """Follows one run folder: what is new in it is added to an event file elsewhere.
-
-    Args:
-        run: the folder, which is only read.
-        out: where the event file is written.
-    """
+    """Follows one run folder, which is only read: what is new is added to an event file."""
 
     def __init__(self, run: Path, out: Path) -> None:
         self.run, self.out = RunFolder(run), out
@@ -213,37 +179,37 @@ class Conversion:
 
     def update(self) -> list[str]:
         """Write the options, new epochs and final numbers; return sentences on what is damaged."""
-        told = []
+        problems = []
         if not self.file.exists():
             config, sentence = read_config(self.run.config)
-            told.append(sentence)
+            problems.append(sentence)
             self.options = hyperparameters(config)
             self._write([Event(wall_time=time.time(), file_version="brain.Event:2")])
             parts = options_summaries(self.options)[:2] if self.options else ()
             self._write(Event(wall_time=time.time(), summary=part) for part in parts)
-        changed_at = _changed(self.run.metrics)
-        if changed_at != self.read_at:
+        when = changed_at(self.run.metrics)
+        if when != self.read_at:
             rows, sentence = read_metrics(self.run.metrics)
-            told.append(sentence)
-            self._write(self._epochs(rows, changed_at))
-            self.rows, self.read_at = rows, changed_at
+            problems.append(sentence)
+            self._write(self._epochs(rows, when))
+            self.rows, self.read_at = rows, when
         if not self.complete and self.run.complete:
             summary, sentence = read_json(self.run.summary)
-            told.append(sentence)
+            problems.append(sentence)
             classes = summary.get("classes")
             self.classes = [str(word) for word in classes] if isinstance(classes, list) else []
             self._write(self._final(summary))
-            columns, cells, sentence = read_table(self.run.path / "focus.csv")
-            told.append(sentence)
+            columns, cells, sentence = _read_table(self.run.path / "focus.csv")
+            problems.append(sentence)
             if cells:
                 table = text_summary(FOCUS_TABLE, as_text(columns, cells))
                 self._write([Event(step=self.after, wall_time=time.time(), summary=table)])
             self.complete = True
-        return [sentence for sentence in told if sentence]
+        return [sentence for sentence in problems if sentence]
 
     def update_pictures(self) -> Iterator[str]:
         """Write new pictures, one at a time; at the end the projector's files."""
-        for picture in find_pictures(self.run.path, self.after):
+        for picture in _find_pictures(self.run.path, self.after):
             if picture.path not in self.shown:
                 self.shown.add(picture.path)
                 try:
@@ -251,13 +217,13 @@ class Conversion:
                 except (OSError, ValueError, SyntaxError) as error:  # of PIL: damaged or huge
                     yield f"{picture.path}: no picture ({str(error)[:80]}); it is left out"
                     continue
-                when = _changed(picture.path)
+                when = changed_at(picture.path)
                 self._write([Event(step=picture.epoch, wall_time=when, summary=summary)])
                 yield ""
         features = self.run.path / "features.npz"
         if self.complete and features not in self.shown:
             self.shown.add(features)
-            yield show_features(self.run.path, self.out, self.classes)
+            yield _show_features(self.run.path, self.out, self.classes)
 
     @property
     def after(self) -> int:
@@ -265,7 +231,7 @@ class Conversion:
         return max(self.rows, default=-1) + 1
 
     def _epochs(self, rows: dict[int, Numbers], when: float) -> Iterator[Event]:
-        """Points of the epochs that are new; where a run went on from an earlier one, again."""
+        """Points of the epochs that are new; where a run was resumed from an earlier one, again."""
         new = [epoch for epoch in sorted(rows) if rows[epoch] != self.rows.get(epoch)]
         if new and any(epoch >= new[0] for epoch in self.rows):
             yield restart_event(new[0])
@@ -276,7 +242,7 @@ class Conversion:
 
     def _final(self, summary: dict[str, Any]) -> Iterator[Event]:
         """Points of the test and the best epoch, under the names a run logs them by."""
-        when = _changed(self.run.summary)
+        when = changed_at(self.run.summary)
         tested = summary.get("test")
         tested = tested if isinstance(tested, dict) else {}
         recall = tested.get(keys.RECALL)
@@ -305,7 +271,7 @@ class Conversion:
                 records.write(event.SerializeToString())
 
 
-def _changed(path: Path) -> float:
+def changed_at(path: Path) -> float:
     """When a file was changed, in seconds since 1970; 0 without it."""
     try:
         return path.stat().st_mtime

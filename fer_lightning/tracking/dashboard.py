@@ -16,19 +16,17 @@ from tensorboard.plugins.projector import projector_plugin
 from fer_lightning.errors import UserError
 from fer_lightning.runs.find import find_runs
 from fer_lightning.runs.folder import RunFolder
-from fer_lightning.tracking.convert import Conversion
-from fer_lightning.tracking.tensorboard import CONFIG
+from fer_lightning.tracking.convert import Conversion, changed_at
+from fer_lightning.tracking.events import CONFIG
 
-# --- One folder for TensorBoard: links to the event files of runs, and converted runs beside them
+TENSORS = 4  # sets of features kept in memory
+HOST = "127.0.0.1"
+LARGEST_PORT = 65535
+RELOAD = 5.0  # seconds between looks for new events
 
 
 class Logdir:
-    """Keeps up with a folder of runs; the runs themselves are only read.
-
-    Args:
-        root: the folder of runs.
-        place: an empty folder for links and converted runs.
-    """
+    """Keeps up with a folder of runs, which are only read, in an empty folder for TensorBoard."""
 
     def __init__(self, root: Path, place: Path) -> None:
         self.root, self.place = root, place
@@ -38,21 +36,23 @@ class Logdir:
 
     def refresh(self) -> list[str]:
         """Show new runs and new epochs; return sentences on what could not be read."""
-        told = []
+        problems = []
         for name, path in find_runs(self.root).items():
             if name in self.linked:
                 continue
-            if has_events(path) and self._link(name, path):
+            run = RunFolder(path)
+            has_events = any(run.tensorboard.glob("events.out.tfevents.*"))
+            if has_events and self._link(name, path):
                 continue
-            if name not in self.converted and not has_numbers(path):
-                continue  # just begun
             if name not in self.converted:
+                if not run.metrics.is_file() and not run.complete:
+                    continue  # just begun
                 self.converted[name] = Conversion(path, self.place / name)
             conversion = self.converted[name]
             if not conversion.complete:
-                told += conversion.update()
+                problems += conversion.update()
                 self.waiting += [] if name in self.waiting else [name]
-        return told
+        return problems
 
     def show_pictures(self) -> list[str] | None:
         """Show the pictures of one run that waits; None if none does."""
@@ -72,7 +72,7 @@ class Logdir:
     def _link(self, name: str, path: Path) -> bool:
         """Link the event files; where a system has no links, they are converted instead."""
         target = self.place / name
-        if name in self.converted:  # it went on with a version that writes event files
+        if name in self.converted:  # resumed with a version that writes event files
             shutil.rmtree(self.converted.pop(name).out, ignore_errors=True)
         target.parent.mkdir(parents=True, exist_ok=True)
         try:
@@ -83,23 +83,7 @@ class Logdir:
         return True
 
 
-def has_events(run: Path) -> bool:
-    """Whether a run wrote event files."""
-    return any(RunFolder(run).tensorboard.glob("events.out.tfevents.*"))
-
-
-def has_numbers(run: Path) -> bool:
-    """Whether there is anything to convert."""
-    return RunFolder(run).metrics.is_file() or RunFolder(run).complete
-
-
-# --- Two of TensorBoard's pages, made to keep up with runs that come and go
-
-
-TENSORS = 4  # sets of features kept in memory
-
-
-class LiveProjector(projector_plugin.ProjectorPlugin):
+class _LiveProjector(projector_plugin.ProjectorPlugin):
     """The projector, which reads again what a training has replaced."""
 
     _changed_at: dict[str, float] | None = None
@@ -107,7 +91,7 @@ class LiveProjector(projector_plugin.ProjectorPlugin):
 
     def _update_configs(self) -> None:
         super()._update_configs()
-        now = {run: _changed(Path(path, CONFIG)) for run, path in (self._run_paths or {}).items()}
+        now = {run: changed_at(Path(path, CONFIG)) for run, path in (self._run_paths or {}).items()}
         if now != self._changed_at:
             self._changed_at = now
             self.tensor_cache = projector_plugin.LRUCache(TENSORS)
@@ -115,7 +99,7 @@ class LiveProjector(projector_plugin.ProjectorPlugin):
             super()._update_configs()
 
 
-class AllColumns(Context):
+class _AllColumns(Context):
     """Columns of the HParams page from all runs; results as the runs name them."""
 
     def _find_experiment_tag(self, runs: Any, include_metrics: bool) -> Any:
@@ -127,49 +111,24 @@ class AllColumns(Context):
         return found
 
 
-class WholeHParams(HParamsPlugin):
+class _WholeHParams(HParamsPlugin):
     """The HParams page with the columns of all runs."""
 
     def __init__(self, context: TBContext) -> None:
         super().__init__(context)
-        self._context = AllColumns(context)
-
-
-REPLACED: dict[type, type] = {
-    projector_plugin.ProjectorPlugin: LiveProjector,
-    HParamsPlugin: WholeHParams,
-}
+        self._context = _AllColumns(context)
 
 
 def plugins() -> list[Any]:
-    """TensorBoard's pages with ours in the places of theirs."""
+    """Return TensorBoard's pages with ours in the places of theirs."""
     from tensorboard import default
 
-    return [REPLACED.get(page, page) for page in default.get_plugins()]
-
-
-def _changed(path: Path) -> float:
-    return path.stat().st_mtime if path.is_file() else 0.0
-
-
-HOST = "127.0.0.1"
-LARGEST_PORT = 65535
-RELOAD = 5.0  # seconds between looks for new events
+    ours = {projector_plugin.ProjectorPlugin: _LiveProjector, HParamsPlugin: _WholeHParams}
+    return [ours.get(page, page) for page in default.get_plugins()]
 
 
 def serve(logdir: Path, port: int | None) -> str:
-    """Serve a folder of event files until the process ends.
-
-    Args:
-        logdir: folder with one folder a run.
-        port: of the address; None takes 6006, or the next one that is free.
-
-    Returns:
-        The address.
-
-    Raises:
-        UserError: the port is no port or is not free.
-    """
+    """Serve a folder of event files until the process ends; return the address."""
     if port is not None and not 0 <= port <= LARGEST_PORT:
         raise UserError(f"expected a port from 0 to {LARGEST_PORT} but got {port}")
     for name in ("tensorboard", "werkzeug"):

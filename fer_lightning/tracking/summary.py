@@ -8,6 +8,10 @@ from rich.table import Table
 from rich.text import Text
 
 MOST_CLASSES = 8  # side by side: seven expressions and contempt fit into 80 columns
+LEAK = (
+    "Note: {images} test images have an identical twin among the training images: "
+    "accuracy {acc:.3f} there, {acc_others:.3f} elsewhere"
+)
 
 
 def summary_table(summary: dict[str, Any], folder: str) -> Group:
@@ -23,35 +27,24 @@ def summary_table(summary: dict[str, Any], folder: str) -> Group:
             numbers.add_row(label, *cells, ece, str(found["images"]))
     recall = (summary.get("test") or summary["val"])["recall"]
     starts = range(0, len(recall), MOST_CLASSES)
-    recalls = [recall_table(dict([*recall.items()][i : i + MOST_CLASSES])) for i in starts]
+    recalls = [_recall_table(dict([*recall.items()][i : i + MOST_CLASSES])) for i in starts]
+    epochs = ""
+    if summary["best_epoch"] is not None:  # counted from 0 in files and from 1 on the screen
+        time = timedelta(seconds=round(summary["seconds"]))
+        epochs = f"{summary['epochs']} epochs (best: {summary['best_epoch'] + 1}) in {time} "
+    twins = summary.get("leaking")
     lines = [
         f"{summary['parameters']:,} parameters, "
         f"{summary['multiply_adds'] / 1e6:.1f} M multiply-adds per image",
-        f"{_epochs(summary)}on {summary['hardware']}",
+        f"{epochs}on {summary['hardware']}",
         *(f"Note: {line}" for line in summary["substitutions"]),
-        *_leak(summary),
+        *([LEAK.format(**twins)] if twins else []),
         f"Everything lies in {folder}",
     ]
     return Group(numbers, *recalls, *map(Text, lines))
 
 
-def _leak(summary: dict[str, Any]) -> list[str]:
-    """Say what twins of training images among the test images make of the accuracy."""
-    found = summary.get("leaking")
-    if not found:
-        return []
-    return [
-        f"Note: {found['images']} test images have an identical twin among the training images: "
-        f"accuracy {found['acc']:.3f} there, {found['acc_others']:.3f} elsewhere"
-    ]
-
-
-def recall_table(recall: dict[str, float | None]) -> Table:
-    """Lay out some classes side by side.
-
-    >>> recall_table({"sad": 0.5, "happy": None}).row_count
-    1
-    """
+def _recall_table(recall: dict[str, float | None]) -> Table:
     table = Table(title="recall by class", title_style="")
     for name in recall:
         table.add_column(name, justify="right")
@@ -65,11 +58,3 @@ def _labels(summary: dict[str, Any]) -> dict[str, str]:
     if chosen_by_test and summary["best_epoch"] is not None:
         return {"val": "test, best epoch (optimistic)", "test": "test, last epoch"}
     return {"val": "validation", "test": "test"}
-
-
-def _epochs(summary: dict[str, Any]) -> str:
-    """Epochs are counted from 0 in files and from 1 on the screen."""
-    if summary["best_epoch"] is None:
-        return ""
-    time = timedelta(seconds=round(summary["seconds"]))
-    return f"{summary['epochs']} epochs (best: {summary['best_epoch'] + 1}) in {time} "

@@ -8,15 +8,7 @@ from wandb.sdk.launch.sweeps.utils import create_sweep_command, create_sweep_com
 
 
 def expand(command: Sequence[str] | None, parameters: Mapping[str, Any]) -> list[str]:
-    """Write out ``${args}``, ``${interpreter}``, ``${env}`` and ``${envvar:NAME}``.
-
-    Args:
-        command: of the sweep file; W&B's default without one.
-        parameters: the values of one run, by name.
-
-    >>> expand(["fer-lightning", "fit", "${args}"], {"model.lr": 0.1, "model.compile": True})
-    ['fer-lightning', 'fit', '--model.lr=0.1', '--model.compile=True']
-    """
+    """Write out ``${args}``, ``${interpreter}``, ``${env}`` and ``${envvar:NAME}``."""
     args = {name: {"value": value} for name, value in parameters.items()}
     words = create_sweep_command_args({"args": args})
     words |= {"interpreter": [sys.executable], "env": ["/usr/bin/env"]}

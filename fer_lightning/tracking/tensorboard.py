@@ -1,305 +1,28 @@
 """TensorBoard: the local page of a run, with the names and pictures that W&B shows."""
 
-import io
-import math
 from argparse import Namespace
-from collections.abc import Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from lightning.pytorch.loggers import TensorBoardLogger
-from lightning.pytorch.utilities import rank_zero_only
 from numpy.typing import NDArray
-from PIL import Image
-from tensorboard.compat.proto.event_pb2 import Event, SessionLog
-from tensorboard.compat.proto.summary_pb2 import Summary, SummaryMetadata
-from tensorboard.compat.proto.tensor_pb2 import TensorProto
-from tensorboard.compat.proto.tensor_shape_pb2 import TensorShapeProto
-from tensorboard.compat.proto.types_pb2 import DT_STRING
-from tensorboard.plugins.hparams import api_pb2 as api
-from tensorboard.plugins.hparams import metadata
-from tensorboard.plugins.hparams.plugin_data_pb2 import (
-    HParamsPluginData,
-    SessionEndInfo,
-    SessionStartInfo,
-)
 
 from fer_lightning import keys
 from fer_lightning.keys import key
-from fer_lightning.runs.folder import RunFolder, atomic
-from fer_lightning.tracking.tracker import never_fails
+from fer_lightning.runs.folder import RunFolder
+from fer_lightning.tracking.tracker import disable_after_error
 
-# --- The options of a run that decide what comes out, flat: what runs of a sweep are compared by
-
-
-SECTIONS = ("model", "data", "early_stopping")
-TRAINER = ("max_epochs", "precision", "gradient_clip_val", "accumulate_grad_batches")
-NOT_COMPARED = frozenset(["data_dir", "cache_dir", "num_workers", "eval_batch_size"]) | frozenset(
-    ["predict_part", "files", "compile"]
-)
-Value = bool | int | float | str
-
-
-def hyperparameters(config: Mapping[str, Any]) -> dict[str, Value]:
-    """Flatten a run's configuration under the names that its options have.
-
-    >>> net = {"class_path": "fer_lightning.models.ViT", "init_args": {"depth": 4, "keep": None}}
-    >>> hyperparameters({"seed_everything": 1, "model": {"net": net}, "runs_dir": "runs"})
-    {'seed_everything': 1, 'model.net': 'ViT', 'model.net.depth': 4}
-    """
-    trainer = config.get("trainer") or {}
-    chosen = {
-        "seed_everything": config.get("seed_everything"),
-        **{name: config.get(name) or {} for name in SECTIONS},
-        "trainer": {name: trainer.get(name) for name in TRAINER if name in trainer},
-    }
-    return dict(_flat(chosen, ""))
-
-
-def _flat(value: Any, name: str) -> Iterator[tuple[str, Value]]:
-    """Yield what can be compared: numbers, words and yes or no."""
-    if isinstance(value, Mapping):
-        for key, inner in value.items():
-            if key == "class_path":
-                yield name, str(inner).rsplit(".", 1)[-1]
-            elif key not in NOT_COMPARED:
-                here = name if key == "init_args" else f"{name}.{key}".lstrip(".")
-                yield from _flat(inner, here)
-    elif isinstance(value, bool | int | float | str):
-        yield name, value
-    elif isinstance(value, list | tuple) and value:
-        yield name, ", ".join(map(str, value))
-
-
-# --- What TensorBoard's event files hold beside scalars: pictures, options of a run, its restart
-
-
-SHOWN = 1000  # pixels: larger pictures are halved; the run folder has them as they were drawn
-QUALITY = 85  # of JPEG; of a Grad-CAM picture's bytes a seventh remains
-COMPARED = (key("val", keys.BEST_ACC), key("test", keys.ACC), key("val", keys.ACC))
-
-
-def picture_summary(name: str, path: Path) -> Summary:
-    """Return a picture as TensorBoard stores it, made smaller."""
-    with Image.open(path) as opened:
-        picture = opened.convert("RGB")
-    picture = picture.reduce(max(1, math.ceil(picture.width / SHOWN)))
-    file = io.BytesIO()
-    picture.save(file, "JPEG", quality=QUALITY)
-    image = Summary.Image(
-        height=picture.height,
-        width=picture.width,
-        colorspace=3,  # RGB
-        encoded_image_string=file.getvalue(),
-    )
-    return Summary(value=[Summary.Value(tag=name, image=image)])
-
-
-def options_summaries(options: Mapping[str, Value]) -> tuple[Summary, Summary, Summary]:
-    """Return what the HParams page reads: its columns, this run's values, and that it ended."""
-    columns = api.Experiment(
-        hparam_infos=[api.HParamInfo(name=k, type=_kind(v)) for k, v in options.items()],
-        metric_infos=[api.MetricInfo(name=api.MetricName(tag=name)) for name in COMPARED],
-    )
-    values = SessionStartInfo()
-    for name, value in options.items():
-        setattr(values.hparams[name], _FIELDS[_kind(value)], value)
-    ended = SessionEndInfo(status=api.STATUS_SUCCESS)
-    return (
-        _compared(metadata.EXPERIMENT_TAG, experiment=columns),
-        _compared(metadata.SESSION_START_INFO_TAG, session_start_info=values),
-        _compared(metadata.SESSION_END_INFO_TAG, session_end_info=ended),
-    )
-
-
-_FIELDS = {
-    api.DATA_TYPE_BOOL: "bool_value",
-    api.DATA_TYPE_FLOAT64: "number_value",
-    api.DATA_TYPE_STRING: "string_value",
-}
-
-
-def _kind(value: Value) -> int:
-    if isinstance(value, bool):
-        return api.DATA_TYPE_BOOL
-    return api.DATA_TYPE_STRING if isinstance(value, str) else api.DATA_TYPE_FLOAT64
-
-
-def _compared(tag: str, **content: Any) -> Summary:
-    about = metadata.create_summary_metadata(HParamsPluginData(**content))
-    return Summary(value=[Summary.Value(tag=tag, metadata=about, tensor=metadata.NULL_TENSOR)])
-
-
-def scalar_event(name: str, value: float, epoch: int, when: float) -> Event:
-    """Return one point of a curve; `when` in seconds since 1970."""
-    point = Summary.Value(tag=name, simple_value=value)
-    return Event(step=epoch, wall_time=when, summary=Summary(value=[point]))
-
-
-def restart_event(epoch: int) -> Event:
-    """Say that everything from an epoch on comes again: TensorBoard forgets what it had read."""
-    return Event(step=epoch, session_log=SessionLog(status=SessionLog.START))
-
-
-def best_accuracy(summary: Mapping[str, Any]) -> tuple[float, int] | None:
-    """Validation accuracy and epoch of the best checkpoint, None where nothing was trained.
-
-    >>> best_accuracy({"val": {"acc": 0.5, "epoch": 3}})
-    (0.5, 3)
-    """
-    best = summary.get("val") or {}
-    return (float(best[keys.ACC]), int(best[keys.EPOCH])) if keys.EPOCH in best else None
-
-
-def text_summary(name: str, text: str) -> Summary:
-    """Return words as TensorBoard's text page reads them."""
-    shape = TensorShapeProto(dim=[TensorShapeProto.Dim(size=1)])
-    tensor = TensorProto(dtype=DT_STRING, string_val=[text.encode()], tensor_shape=shape)
-    page = SummaryMetadata(plugin_data=SummaryMetadata.PluginData(plugin_name="text"))
-    tag = f"{name}/text_summary"  # as PyTorch's writer names it
-    return Summary(value=[Summary.Value(tag=tag, metadata=page, tensor=tensor)])
-
-
-def as_text(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    """Write a table for TensorBoard's text page, whose own tables break words of many columns.
-
-    What is the same in all rows is said once.
-
-    >>> rows = [["model", "6x6", 1.23456], ["uniform", "6x6", None]]
-    >>> print(as_text(["maps", "grid", "lfr"], rows))
-    grid: 6x6
-    <BLANKLINE>
-    ```
-    maps       lfr
-    model    1.235
-    uniform
-    ```
-    """
-    cells = [[_cell(cell) for cell in row] for row in rows]
-    found = list(zip(columns, zip(*cells, strict=True), strict=True)) if rows else []
-    same = [(name, column[0]) for name, column in found if len({*column}) == 1 < len(rows)]
-    told = ", ".join(f"{name}: {value or 'none'}" for name, value in same)
-    known = {name for name, _ in same}
-    aligned = [_aligned([name, *column]) for name, column in found if name not in known]
-    lines = "\n".join("  ".join(line).rstrip() for line in zip(*aligned, strict=True))
-    return f"{told}\n\n```\n{lines}\n```" if told else f"```\n{lines}\n```"
-
-
-def _aligned(column: list[str]) -> list[str]:
-    """Pad a column: numbers to the right, words to the left."""
-    width = max(map(len, column))
-    numbers = all(cell[-1:].isdigit() and cell[:1] in "-0123456789" for cell in column[1:] if cell)
-    return [cell.rjust(width) if numbers else cell.ljust(width) for cell in column]
-
-
-def _cell(value: Any) -> str:
-    if value is None:
-        return ""
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
-
-
-# --- Files for TensorBoard's projector: features, labels and one picture of all faces
-
-
-CONFIG = "projector_config.pbtxt"
-PART = ".points"  # one set's part of the configuration
-LARGEST = 64  # pixels of a face's side: 16,000 of them fit into what a graphics card takes
-MOST = 8192 // LARGEST  # faces in a row: the picture may be 8192 pixels wide and high
-
-
-def write_projector(
-    folder: Path,
-    name: str,
-    features: NDArray[np.floating[Any]],
-    labels: list[str],
-    faces: NDArray[np.uint8],
-) -> None:
-    """Write one set of points; those of other names stay, earlier ones of this name are replaced.
-
-    All paths are relative, so that a moved folder still shows.
-
-    Args:
-        folder: of the event files.
-        name: of the points, such as ``val/features``.
-        features: (N, D).
-        labels: N names of classes.
-        faces: (N, C, H, W), grey or colours.
-    """
-    stem = name.replace("/", "_")
-    count = min(len(features), MOST**2)
-    with atomic(folder / f"{stem}.tensor", "wb") as file:
-        file.write(_tensor(np.nan_to_num(features[:count].astype(np.float32))))
-    with atomic(folder / f"{stem}_labels.tsv") as file:
-        rows = (f"{label}\t{place}\n" for place, label in enumerate(labels[:count]))
-        file.writelines(["label\timage\n", *rows])
-    sprite, size = sprite_of(faces[:count])
-    with atomic(folder / f"{stem}.png", "wb") as file:
-        sprite.save(file, "PNG")
-    with atomic(folder / f"{stem}{PART}") as file:
-        file.write(_entry(stem, (count, features.shape[1]), size))
-    with atomic(folder / CONFIG) as file:  # last: it names files that are there
-        file.writelines(part.read_text() for part in sorted(folder.glob(f"*{PART}")))
-
-
-def sprite_of(faces: NDArray[np.uint8]) -> tuple[Image.Image, tuple[int, int]]:
-    """Lay faces out in a square, row by row; return the picture and the size of one face.
-
-    >>> picture, size = sprite_of(np.zeros((5, 1, 48, 40), np.uint8))
-    >>> picture.size, size
-    ((120, 144), (40, 48))
-    """
-    count, channels, height, width = faces.shape
-    images = [
-        Image.fromarray(face[0] if channels == 1 else face.transpose(1, 2, 0)) for face in faces
-    ]
-    scale = min(1, LARGEST / max(height, width))
-    size = max(1, round(width * scale)), max(1, round(height * scale))
-    columns = math.ceil(math.sqrt(count))
-    sheet = Image.new(images[0].mode, (columns * size[0], columns * size[1]))
-    for place, image in enumerate(images):
-        row, column = divmod(place, columns)
-        sheet.paste(image if scale == 1 else image.resize(size), (column * size[0], row * size[1]))
-    return sheet, size
-
-
-def _tensor(features: NDArray[np.float32]) -> bytes:
-    r"""Write floats as they are, or as text where TensorBoard would take them for text.
-
-    >>> _tensor(np.zeros((2, 2), np.float32)), len(_tensor(np.full((2, 2), -1.5, np.float32)))
-    (b'0.0\t0.0\n0.0\t0.0\n', 16)
-    """
-    plain = features.tobytes()
-    try:
-        plain.decode()
-    except UnicodeDecodeError:  # how TensorBoard, too, tells them apart
-        return plain
-    return "".join("\t".join(map(str, row)) + "\n" for row in features.tolist()).encode()
-
-
-def _entry(stem: str, shape: tuple[int, int], size: tuple[int, int]) -> str:
-    """One set of points in TensorBoard's configuration (protobuf's text format)."""
-    return (
-        "embeddings {\n"
-        f'  tensor_name: "{stem}" tensor_path: "{stem}.tensor"\n'
-        f"  tensor_shape: {shape[0]} tensor_shape: {shape[1]}\n"
-        f'  metadata_path: "{stem}_labels.tsv"\n'
-        f'  sprite {{ image_path: "{stem}.png" single_image_dim: {size[0]} '
-        f"single_image_dim: {size[1]} }}\n}}\n"
-    )
-
+if TYPE_CHECKING:
+    from fer_lightning.tracking.events import Value
 
 MISSING = "TensorBoard is not installed, so there is no local page (pip install tensorboard)"
-guarded = never_fails("TensorBoard")
+guarded = disable_after_error("TensorBoard")
 
 
 def is_installed() -> bool:
-    """Whether event files can be written.
-
-    >>> is_installed()
-    True
-    """
+    """Whether event files can be written."""
     return find_spec("tensorboard") is not None
 
 
@@ -313,10 +36,9 @@ class TensorBoardTracker(TensorBoardLogger):
     def __init__(self, folder: RunFolder) -> None:
         self.failure: str | None = None
         self.options: dict[str, Value] = {}
-        self.goes_on = folder.tensorboard.is_dir()
+        self.is_resumed = folder.tensorboard.is_dir()
         super().__init__(folder.path, name=folder.tensorboard.name, version="")
 
-    @rank_zero_only
     @guarded
     def log_metrics(self, metrics: dict[str, float], step: int | None = None) -> None:
         """Add the numbers of an epoch; they can be seen at once."""
@@ -326,36 +48,32 @@ class TensorBoardTracker(TensorBoardLogger):
                 self.experiment.add_scalar(name, value, epoch)
         self.experiment.flush()
 
-    @rank_zero_only
     @guarded
     def log_hyperparams(self, params: dict[str, Any] | Namespace, *args: Any, **kw: Any) -> None:
         """Note the options that runs are compared by; what comes out is added by `summarise`."""
-        self.options = hyperparameters(params if isinstance(params, dict) else vars(params))
+        options = params if isinstance(params, dict) else vars(params)
+        self.options = self._events.hyperparameters(options)
         columns, values, _ = self._events.options_summaries(self.options)
         for part in (columns, values):
             self._writer.add_summary(part)
 
-    @rank_zero_only
     @guarded
     def cut_back(self, to_epoch: int) -> None:
         """Forget the epochs of an interrupted run that come again."""
-        if self.goes_on:
+        if self.is_resumed:
             self._writer.add_event(self._events.restart_event(to_epoch), to_epoch)
 
-    @rank_zero_only
     @guarded
     def log_picture(self, name: str, path: Path, epoch: int) -> None:
         """Show a picture of the run folder at its epoch."""
         self._writer.add_summary(self._events.picture_summary(name, path), epoch)
         self.experiment.flush()
 
-    @rank_zero_only
     @guarded
     def log_table(self, key: str, columns: list[str], data: list[list[Any]]) -> None:
         """Show a table as text."""
         self.experiment.add_text(key, self._events.as_text(columns, data))
 
-    @rank_zero_only
     @guarded
     def log_features(
         self,
@@ -365,9 +83,8 @@ class TensorBoardTracker(TensorBoardLogger):
         faces: NDArray[np.uint8],
     ) -> None:
         """Show features, labels and faces in the projector, in place of earlier ones."""
-        write_projector(Path(self.log_dir), name, features, labels, faces)
+        self._events.write_projector(Path(self.log_dir), name, features, labels, faces)
 
-    @rank_zero_only
     @guarded
     def summarise(self, summary: dict[str, Any]) -> None:
         """Add the final numbers and say that the run is complete."""
@@ -376,14 +93,12 @@ class TensorBoardTracker(TensorBoardLogger):
         self._writer.add_summary(self._events.options_summaries(self.options)[2])
         self.experiment.flush()
 
-    @rank_zero_only
     @guarded
     def finalize(self, status: str) -> None:
         """Stay open: a test follows the training."""
         if self._experiment is not None:
             self.experiment.flush()
 
-    @rank_zero_only
     @guarded
     def finish(self) -> None:
         """Close the event file; call it last, also after an error."""
@@ -396,7 +111,7 @@ class TensorBoardTracker(TensorBoardLogger):
     @property
     def _events(self) -> Any:
         """What is written; imported at first use, because TensorBoard can be missing."""
-        from fer_lightning.tracking import tensorboard as events
+        from fer_lightning.tracking import events
 
         return events
 

@@ -66,24 +66,14 @@ class AlertTracker(Protocol):
         """Tell them; the title has at most 64 characters."""
 
 
-# --- A tracker's failure ends the tracking, never the training
+def disable_after_error(what: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Let methods work on rank zero only, warn at their object's first error and then do nothing.
 
-
-class CanFail(Protocol):
-    """What remembers its first failure."""
-
-    failure: str | None
-
-
-def never_fails(what: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Let a method warn once, after the first failure of its object, and then do nothing.
-
-    Args:
-        what: name of the tracker in the warning.
+    A tracker's failure ends the tracking, never the training.
 
     >>> class Broken:
     ...     failure = None
-    ...     @never_fails("The page")
+    ...     @disable_after_error("The page")
     ...     def write(self):
     ...         raise OSError("no room")
     >>> import warnings
@@ -95,8 +85,9 @@ def never_fails(what: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]
     """
 
     def decorate(method: Callable[..., Any]) -> Callable[..., Any]:
+        @rank_zero_only
         @functools.wraps(method)
-        def guarded(self: CanFail, *args: Any, **kwargs: Any) -> Any:
+        def guarded(self: Any, *args: Any, **kwargs: Any) -> Any:
             if self.failure is not None:
                 return None
             try:
@@ -114,13 +105,6 @@ def never_fails(what: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]
     return decorate
 
 
-# --- Which process writes: Lightning knows the rank before there is a Trainer
-
-
 def is_rank_zero() -> bool:
-    """Whether this process is the one that writes and prints.
-
-    >>> is_rank_zero()
-    True
-    """
+    """Whether this process writes and prints; known before there is a Trainer."""
     return rank_zero_only.rank == 0  # type: ignore[attr-defined]

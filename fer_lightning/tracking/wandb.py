@@ -3,7 +3,7 @@
 import contextlib
 import os
 import socket
-from collections.abc import Mapping, MutableMapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -16,14 +16,17 @@ from lightning.pytorch.utilities import rank_zero_only, rank_zero_warn
 
 from fer_lightning import keys
 from fer_lightning.runs.folder import RunFolder
-from fer_lightning.tracking.tracker import is_rank_zero, never_fails
-
-# --- Where W&B tracks a run, whether it can be used online, and how long a run waits for it
-
+from fer_lightning.tracking.tracker import disable_after_error, is_rank_zero
 
 Mode = Literal["online", "offline", "disabled"]
 BEGIN = 30  # seconds for the server to take a run
 CONNECT = 5  # seconds for it to be there at all
+END = 60  # seconds for the server to take a run's last data
+UPLOAD = 600  # with a checkpoint
+MODEL_FILE = "model.ckpt"  # in an artifact, as `WandbLogger` calls it
+COLUMNS = ("Actual", "Predicted", "nPredictions")  # of W&B's own chart of a confusion matrix
+RUN, SWEEP, PROJECT = "WANDB_RUN_ID", "WANDB_SWEEP_ID", "WANDB_PROJECT"  # set by a sweep's agent
+guarded = disable_after_error("W&B")
 
 
 @dataclass(frozen=True)
@@ -69,11 +72,7 @@ def has_key() -> bool:
 
 
 def check_online(look_for_key: bool) -> None:
-    """Find out at once that there is no key or no network; W&B itself would try for a minute.
-
-    Raises:
-        OSError: there is no key, or nobody listens where W&B should be.
-    """
+    """Find out at once that there is no key or no network; W&B itself would try for a minute."""
     if look_for_key and not has_key():
         raise OSError("no key is configured; see wandb login")
     url = wandb.setup().settings.base_url
@@ -88,12 +87,7 @@ def check_online(look_for_key: bool) -> None:
 
 
 def bounded(mode: Mode, end: float) -> wandb.Settings:
-    """Bound how long a server that is slow, or gone, can hold up a run; the environment wins.
-
-    Args:
-        mode: offline W&B need not say anything.
-        end: seconds for the last data of a run.
-    """
+    """Bound how long a server that is slow, or gone, can hold up a run; the environment wins."""
     return wandb.Settings(
         init_timeout=float(os.environ.get("WANDB_INIT_TIMEOUT", BEGIN)),
         finish_timeout=float(os.environ.get("WANDB_FINISH_TIMEOUT", end)),
@@ -102,94 +96,14 @@ def bounded(mode: Mode, end: float) -> wandb.Settings:
     )
 
 
-# --- A confusion matrix as W&B itself shows it
-
-
-COLUMNS = ("Actual", "Predicted", "nPredictions")  # of W&B's own chart
-
-
-def confusion_rows(counts: Sequence[Sequence[int]], classes: Sequence[str]) -> list[list[Any]]:
-    """Write a matrix as one row a pair of classes: true, predicted, images.
-
-    >>> confusion_rows([[3, 1], [0, 2]], ["sad", "happy"])[:2]
-    [['sad', 'sad', 3], ['sad', 'happy', 1]]
-    """
-    return [
-        [actual, predicted, count]
-        for actual, row in zip(classes, counts, strict=True)
-        for predicted, count in zip(classes, row, strict=True)
-    ]
-
-
-def confusion_chart(
-    title: str, counts: Sequence[Sequence[int]], classes: Sequence[str]
-) -> wandb.plot.CustomChart:
-    """Make W&B's chart of a matrix; logging it also logs a small table of its numbers.
-
-    Args:
-        title: above the chart.
-        counts: images by true and by predicted class.
-        classes: their names.
-    """
-    columns: list[Any] = [*COLUMNS]
-    table = wandb.Table(columns, [*confusion_rows(counts, classes)])
-    fields = {name: name for name in COLUMNS}
-    return wandb.plot_table("wandb/confusion_matrix/v1", table, fields, {"title": title})
-
-
-# --- What a sweep's agent decides for the run that it starts, by environment variables
-
-
-RUN, SWEEP, PROJECT = "WANDB_RUN_ID", "WANDB_SWEEP_ID", "WANDB_PROJECT"
-
-
-@dataclass(frozen=True)
-class Where:
-    """A run's place on W&B."""
-
-    project: str
-    run_id: str
-
-
-def sweep_of(environment: Mapping[str, str]) -> str | None:
-    """The sweep that this run belongs to.
-
-    >>> sweep_of({"WANDB_SWEEP_ID": "k3x"}), sweep_of({})
-    ('k3x', None)
-    """
-    return environment.get(SWEEP) or None
-
-
-def take_over(environment: MutableMapping[str, str], project: str, run_id: str) -> Where:
-    """Return project and id of a run; in a sweep the agent's, and what it left open is filled in.
-
-    In a sweep W&B itself listens to the environment only.
-
-    >>> take_over({"WANDB_SWEEP_ID": "s", "WANDB_PROJECT": "swept"}, "ours", "abc")
-    Where(project='swept', run_id='abc')
-    >>> take_over({"WANDB_PROJECT": "another"}, "ours", "abc")
-    Where(project='ours', run_id='abc')
-    """
-    if sweep_of(environment) is None:
-        return Where(project, environment.get(RUN, run_id))
-    environment.setdefault(PROJECT, project)
-    environment.setdefault(RUN, run_id)
-    return Where(environment[PROJECT], environment[RUN])
-
-
 def in_sweep() -> bool:
-    """Whether a sweep's agent started this process; it then ends runs that it has seen enough of.
-
-    >>> in_sweep()
-    False
-    """
-    return sweep_of(os.environ) is not None
+    """Whether a sweep's agent started this process; it ends runs that it has seen enough of."""
+    return bool(os.environ.get(SWEEP))
 
 
-END = 60  # seconds for the server to take a run's last data
-UPLOAD = 600  # with a checkpoint
-guarded = never_fails("W&B")
-MODEL_FILE = "model.ckpt"  # in an artifact, as `WandbLogger` calls it
+def one_line(error: Exception) -> str:
+    """Return an error's message in one line."""
+    return " ".join(str(error).split())
 
 
 class _Nothing:
@@ -215,14 +129,16 @@ class WandbTracker(WandbLogger):
         self.failure: str | None = None
         self.log_model, self.asked_online = options.log_model, options.mode == "online"
         self._missing: list[str] = []  # what W&B did not take, for the end
-        sweep = sweep_of(os.environ)
-        where = take_over(os.environ, options.project, run_id)
+        project, sweep = options.project, os.environ.get(SWEEP)
+        if sweep:  # W&B itself then listens to the environment only
+            project = os.environ.setdefault(PROJECT, project)
+            os.environ.setdefault(RUN, run_id)
         self.mode = choose_mode(options.mode)
         super().__init__(
             name=folder.path.name,
             save_dir=folder.path,
-            id=where.run_id,
-            project=where.project,
+            id=os.environ.get(RUN, run_id),
+            project=project,
             entity=options.entity,
             group=options.group or (f"sweep-{sweep}" if sweep else None),
             tags=[*options.tags, *(["sweep"] if sweep else [])],
@@ -276,7 +192,7 @@ class WandbTracker(WandbLogger):
             self.mode = "offline"
             self._wandb_init |= {"mode": self.mode, "settings": bounded(self.mode, END)}
             rank_zero_warn(
-                f"W&B cannot be used online ({_line(error)}); this run is tracked "
+                f"W&B cannot be used online ({one_line(error)}); this run is tracked "
                 f"offline, to upload it later: {self._sync_later}"
             )
             wandb.teardown()  # it would still hold the id of this run
@@ -292,7 +208,6 @@ class WandbTracker(WandbLogger):
     log_table = guarded(WandbLogger.log_table)
     finalize = guarded(WandbLogger.finalize)
 
-    @rank_zero_only
     @guarded
     def log_picture(self, name: str, path: Path, epoch: int) -> None:
         """Show a picture of the run folder at its epoch."""
@@ -318,9 +233,8 @@ class WandbTracker(WandbLogger):
             artifact.add_file(str(path), MODEL_FILE)
             self.experiment.log_artifact(artifact, aliases=["best", "latest"])
         except Exception as error:  # such as a server that is gone
-            self._missing.append(f"not the checkpoint: {_line(error)}")
+            self._missing.append(f"not the checkpoint: {one_line(error)}")
 
-    @rank_zero_only
     @guarded
     def summarise(self, numbers: dict[str, Any]) -> None:
         """Put final values into the run's summary."""
@@ -334,28 +248,29 @@ class WandbTracker(WandbLogger):
         try:
             self._experiment.finish(exit_code=exit_code)
         except Exception as error:  # such as the TimeoutError of a server that is gone
-            self._missing.append(_line(error))
+            self._missing.append(one_line(error))
         if self._missing:
             rank_zero_warn(
                 f"W&B did not take all of this run ({'; '.join(self._missing)}); to upload it "
                 f"later: wandb sync --include-online {self._experiment.settings.sync_dir}"
             )
 
-    @rank_zero_only
     @guarded
     def alert(self, title: str, text: str) -> None:
         """Tell the user through W&B, by mail or chat as they have set."""
         self.experiment.alert(title=title, text=text, level="WARN")
 
-    @rank_zero_only
     @guarded
     def log_confusion(
         self, name: str, counts: list[list[int]], classes: Sequence[str], epoch: int
     ) -> None:
         """Show a confusion matrix (true, predicted) as a chart of W&B's own, with its table."""
-        self.experiment.log({name: confusion_chart(name, counts, classes), keys.EPOCH: epoch})
-
-
-def _line(error: Exception) -> str:
-    """An error's message in one line."""
-    return " ".join(str(error).split())
+        rows: list[Any] = [
+            [actual, predicted, count]
+            for actual, row in zip(classes, counts, strict=True)
+            for predicted, count in zip(classes, row, strict=True)
+        ]
+        fields = {column: column for column in COLUMNS}
+        table = wandb.Table([*COLUMNS], rows)
+        chart = wandb.plot_table("wandb/confusion_matrix/v1", table, fields, {"title": name})
+        self.experiment.log({name: chart, keys.EPOCH: epoch})

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import wandb
 
 from fer_lightning.errors import UserError
-from fer_lightning.tracking.wandb import check_online, choose_mode
+from fer_lightning.tracking.wandb import check_online, choose_mode, one_line
 
 NAME = re.compile(r"[\w.-]+/[\w.-]+/[\w.-]+(:[\w.-]+)?")
 ENDINGS = (".ckpt", ".safetensors", ".pt", ".pth")
@@ -26,17 +26,7 @@ class Fetched(NamedTuple):
 
 
 def fetch_weights(name: str, folder: Path) -> Fetched:
-    """Fetch the one file of weights of an artifact.
-
-    Args:
-        name: ``ENTITY/PROJECT/NAME:ALIAS``, such as ``me/fer_lightning/model-3f2a91c0:best``;
-            without alias the latest version.
-        folder: for the file.
-
-    Raises:
-        UserError: the name is none, W&B cannot be asked, there is no such artifact, or it does not
-            hold one file of weights of reasonable size.
-    """
+    """Fetch the one file of weights of an artifact."""
     if not NAME.fullmatch(name):
         raise UserError(
             f"expected an artifact as ENTITY/PROJECT/NAME:ALIAS but got '{name}'; copy its full "
@@ -54,7 +44,7 @@ def fetch_weights(name: str, folder: Path) -> Fetched:
         path = Path(entry.download(root=str(folder)))
     except (wandb.errors.Error, OSError, TimeoutError) as error:
         raise UserError(
-            f"expected to fetch {name} from W&B but cannot ({' '.join(str(error).split())}); "
+            f"expected to fetch {name} from W&B but cannot ({one_line(error)}); "
             f"check its name and your access to it, {OTHERWISE}"
         ) from error
     if path.stat().st_size > MOST_BYTES:
@@ -65,15 +55,7 @@ def fetch_weights(name: str, folder: Path) -> Fetched:
 
 
 def choose_file(entries: Mapping[str, Any], name: str) -> Any:
-    """Return the entry of a manifest that is a file of weights.
-
-    Args:
-        entries: by path, each with ``path``, ``size`` and ``ref``.
-        name: of the artifact, for messages.
-
-    Raises:
-        UserError: none or several are, or it lies elsewhere, leaves the folder, or is too large.
-    """
+    """Return the entry of a manifest that is a file of weights."""
     found = [entry for path, entry in entries.items() if path.endswith(ENDINGS)]
     if len(found) != 1:
         held = ", ".join([*entries][:5]) or "nothing"

@@ -6,7 +6,7 @@ from typing import Any
 
 import wandb
 
-from fer_lightning.tracking.wandb import Mode, bounded, check_online, choose_mode
+from fer_lightning.tracking.wandb import Mode, bounded, check_online, choose_mode, one_line
 
 END = 120  # seconds for the last of a report: its page alone may have megabytes
 Rows = tuple[Sequence[str], Sequence[Sequence[Any]]]  # columns, and rows below them
@@ -21,13 +21,6 @@ def log_report(
 ) -> str:
     """Log a report as a run of its own, online where a key is configured, otherwise offline.
 
-    Args:
-        project: on W&B.
-        name: of the run.
-        tables: by name.
-        figures: PNG files, shown under their stems.
-        page: report.html, shown whole; the run's files lie beside it in ``wandb/``.
-
     Returns:
         Where the run is: its address, or how to upload it.
     """
@@ -37,7 +30,7 @@ def log_report(
     except (wandb.errors.Error, OSError) as error:
         if mode != "online":
             raise
-        mode, why = "offline", f" ({' '.join(str(error).split())})"
+        mode, why = "offline", f" ({one_line(error)})"
         wandb.teardown()  # it would still hold what it began online
         run = _start(project, name, page, mode)
     code = 1
@@ -52,7 +45,11 @@ def log_report(
         run.log(shown | {"report": wandb.Html(page.read_text(encoding="utf-8"), inject=False)})
         code = 0
     finally:
-        late = _finish(run, code)
+        late = ""
+        try:
+            run.finish(exit_code=code)
+        except Exception as error:  # such as the TimeoutError of a server that is gone
+            late = one_line(error) or type(error).__name__
     if late:
         again = f"wandb sync --include-online {run.settings.sync_dir}"
         return f"W&B did not take all of the report ({late}); to upload it later: {again}"
@@ -73,12 +70,3 @@ def _start(project: str, name: str, page: Path, mode: Mode) -> Any:
         mode=mode,
         settings=bounded(mode, END),
     )
-
-
-def _finish(run: Any, code: int) -> str:
-    """End the run; return why its server did not take everything, if it did not."""
-    try:
-        run.finish(exit_code=code)
-    except Exception as error:  # such as the TimeoutError of a server that is gone
-        return " ".join(str(error).split()) or type(error).__name__
-    return ""

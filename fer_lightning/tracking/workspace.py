@@ -10,7 +10,7 @@ from fer_lightning.data.labels import FER_CLASSES
 from fer_lightning.data.regions import FACE, Regions
 from fer_lightning.errors import UserError
 from fer_lightning.keys import key
-from fer_lightning.tracking.wandb import check_online, has_key
+from fer_lightning.tracking.wandb import check_online, has_key, one_line
 
 if TYPE_CHECKING:
     from wandb_workspaces.workspaces import Section, Workspace
@@ -23,11 +23,7 @@ AT_WIDTH = 3  # panels side by side
 
 
 def save_workspace(project: str, entity: str | None) -> str:
-    """Save the workspace as a new view of a project and return its address.
-
-    Raises:
-        UserError: no key, no package, or a server that does not take it.
-    """
+    """Save the workspace as a new view of a project and return its address."""
     if not has_key():
         raise UserError(
             "expected a W&B key but none is configured; run wandb login, or look at the runs on "
@@ -35,8 +31,10 @@ def save_workspace(project: str, entity: str | None) -> str:
         )
     try:
         check_online(look_for_key=False)
-        built = workspace(project, entity or _default_entity())
-        return str(built.save().url)
+        entity = entity or wandb.Api(timeout=30).default_entity
+        if not entity:
+            raise UserError("expected --entity because this W&B key has no default one")
+        return str(workspace(project, entity).save().url)
     except ImportError as error:
         raise UserError(
             "expected the package wandb-workspaces but it is not installed; "
@@ -47,15 +45,8 @@ def save_workspace(project: str, entity: str | None) -> str:
     except Exception as error:  # of the network and of the server there are many kinds
         raise UserError(
             f"expected W&B to save a workspace in project {project} but "
-            f"{' '.join(str(error).split())[:150]}; check the project, --entity and the network"
+            f"{one_line(error)[:150]}; check the project, --entity and the network"
         ) from error
-
-
-def _default_entity() -> str:
-    entity = wandb.Api(timeout=30).default_entity
-    if not entity:
-        raise UserError("expected --entity because this W&B key has no default one")
-    return str(entity)
 
 
 def workspace(project: str, entity: str) -> "Workspace":
@@ -125,7 +116,10 @@ def sections(regions: Regions = FACE, methods: Sequence[str] = ()) -> "list[Sect
             _pictures("Confusion matrix", "confusion"),
             _pictures("Calibration", "reliability"),
             _line("Recall by class", *(key("val", keys.RECALL, name) for name in FER_CLASSES)),
-            _line("Calibration error and its floor", *_both(keys.ECE, keys.ECE_FLOOR)),
+            _line(
+                "Calibration error and its floor",
+                *(key("val", name) for name in (keys.ECE, keys.ECE_FLOOR)),
+            ),
             _line("Share of the most predicted class", key("val", keys.TOP_CLASS_SHARE)),
         ),
         _section(
@@ -176,15 +170,7 @@ def _column(metric: Any, name: str, log: bool = False) -> Any:
     return wr.ParallelCoordinatesPlotColumn(metric=metric, display_name=name, log=log or None)
 
 
-def _both(*names: str) -> list[str]:
-    return [key("val", name) for name in names]
-
-
 def _words(name: str) -> str:
-    """Name a measure of separation.
-
-    >>> _words("knn_features")
-    'kNN, of features'
-    """
+    """Name a measure of separation."""
     measure, of = name.split("_")
     return f"{measure.replace('knn', 'kNN')}, of {of}"

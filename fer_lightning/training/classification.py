@@ -40,9 +40,6 @@ def classification_metrics(
             predicted_entropy: entropy of that histogram in nats; 0 when only one class is
                 predicted, log K at most.
 
-    Raises:
-        UserError: Shapes do not fit, a label is outside 0..K-1, or a logit is NaN or infinite.
-
     >>> logits = torch.tensor([[9.0, 0.0], [9.0, 0.0], [0.0, 9.0], [9.0, 0.0]])
     >>> result = classification_metrics(logits, torch.tensor([0, 0, 1, 1]))
     >>> result["acc"].item(), result["recall"].tolist(), result["confusion"].tolist()
@@ -88,9 +85,6 @@ def ece_floor(confidence: Tensor, n_bins: int = 15, draws: int = 100, seed: int 
         draws: Number of Monte-Carlo draws.
         seed: Seed of the draws.
 
-    Returns:
-        Scalar, float64.
-
     >>> bool(ece_floor(torch.full((3589,), 0.6)) < ece_floor(torch.full((200,), 0.6)))
     True
     >>> ece_floor(torch.ones(50)).item()  # certain and always right
@@ -99,9 +93,7 @@ def ece_floor(confidence: Tensor, n_bins: int = 15, draws: int = 100, seed: int 
     confidence = confidence.detach().double().cpu()
     generator = torch.Generator().manual_seed(seed)
     chance = torch.rand(draws, len(confidence), generator=generator)
-    surplus = (
-        chance < confidence
-    ).double() - confidence  # (draws, N), right answers minus expected
+    surplus = (chance < confidence).double() - confidence  # (draws, N), right minus expected
     edges = torch.linspace(0, 1, n_bins + 1, dtype=torch.float64)
     bins = (torch.bucketize(confidence, edges, right=True) - 1).clamp(0, n_bins - 1)
     per_bin = surplus.new_zeros(draws, n_bins).index_add_(1, bins, surplus)

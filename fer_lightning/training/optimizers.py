@@ -35,20 +35,16 @@ def make_optimizer(
     """
     if layer_decay == 1:
         return create_optimizer_v2(model, opt=name, lr=lr, weight_decay=weight_decay)
-    groups = layer_groups(model, lr, weight_decay, layer_decay)
+    groups = _layer_groups(model, lr, weight_decay, layer_decay)
     return create_optimizer_v2(groups, opt=name, lr=lr, weight_decay=weight_decay)
 
 
-def layer_groups(
+def _layer_groups(
     model: nn.Module, lr: float, weight_decay: float, layer_decay: float
 ) -> list[dict[str, Any]]:
     """Group the parameters that learn by layer, with the learning rate of each; first layer first.
 
     timm's own groups carry a scale that only timm's schedulers read, so these carry the rate.
-
-    >>> two = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 1))
-    >>> [(group["lr"], group["weight_decay"]) for group in layer_groups(two, 1.0, 0.1, 0.5)]
-    [(0.5, 0.1), (0.5, 0.0), (1.0, 0.1), (1.0, 0.0)]
     """
     layers = layer_order(model)
     top = max(layers.values())
@@ -56,15 +52,14 @@ def layer_groups(
     for name, parameter in model.named_parameters():
         if parameter.requires_grad:
             groups.setdefault((top - layers[name], parameter.ndim <= 1), []).append(parameter)
+    order = sorted(groups, key=lambda group: (-group[0], group[1]))
     return [
         {
-            "params": params,
+            "params": groups[below_top, vector],
             "lr": lr * layer_decay**below_top,
             "weight_decay": 0.0 if vector else weight_decay,
         }
-        for (below_top, vector), params in sorted(
-            groups.items(), key=lambda item: (-item[0][0], item[0][1])
-        )
+        for below_top, vector in order
     ]
 
 

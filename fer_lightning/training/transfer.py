@@ -7,6 +7,7 @@ from torch import nn
 
 from fer_lightning.errors import UserError
 from fer_lightning.models.base import VisionModel
+from fer_lightning.models.cost import count_parameters
 from fer_lightning.models.weights import load_pretrained
 
 
@@ -59,15 +60,11 @@ def check_transfer(transfer: Transfer, net: VisionModel) -> None:
             "give a file or leave out transfer.head"
         )
     for part in {*transfer.files, transfer.freeze} - {"body", "none"}:
-        weights_of(net, part)
+        _weights_of(net, part)
 
 
-def weights_of(net: VisionModel, part: str) -> tuple[str, ...]:
-    """Return how the names of a part's weights begin, ``body`` for everything but the head.
-
-    Raises:
-        UserError: the model has no such part.
-    """
+def _weights_of(net: VisionModel, part: str) -> tuple[str, ...]:
+    """Return how the names of a part's weights begin, ``body`` for everything but the head."""
     if part == "body":
         return tuple(start for starts in net.parts.values() for start in starts)
     if part not in net.parts:
@@ -82,22 +79,14 @@ def freeze(net: VisionModel, part: str) -> None:
     """Keep a part from learning: its parameters, its statistics of batches, its dropout.
 
     Call it again after each ``net.train()``, which would start statistics and dropout again.
-
-    >>> from fer_lightning.models import CNN
-    >>> net = CNN()
-    >>> freeze(net, "body")
-    >>> [name for name, weight in net.named_parameters() if weight.requires_grad]
-    ['head.weight', 'head.bias']
-    >>> net.stages.norm2.training, net.head.training
-    (False, True)
     """
     if part == "none":
         return
-    starts = weights_of(net, part)
+    starts = _weights_of(net, part)
     for name, parameter in net.named_parameters():
         if name.startswith(starts):
             parameter.requires_grad_(False)
-    learning = tuple(s for s in ("head.", *weights_of(net, "body")) if s not in starts)
+    learning = tuple(s for s in ("head.", *_weights_of(net, "body")) if s not in starts)
     for name, module in net.named_modules():
         inside = f"{name}.".startswith(starts)
         nowhere = part != "stem" and not f"{name}.".startswith(learning)  # e.g. a Dropout
@@ -106,21 +95,13 @@ def freeze(net: VisionModel, part: str) -> None:
 
 
 def start_from(net: VisionModel, transfer: Transfer) -> list[dict[str, Any]]:
-    """Load the files into the model and return what came from each, for `run.json`.
-
-    Raises:
-        UserError: a file is missing, damaged, hostile, or of another architecture.
-    """
+    """Load the files into the model and return what came from each, for `run.json`."""
     return [
-        load_pretrained(net, path, part, weights_of(net, part), keep_head=transfer.head == "keep")
+        load_pretrained(net, path, part, _weights_of(net, part), keep_head=transfer.head == "keep")
         for part, path in transfer.files.items()
     ]
 
 
 def count_learning(net: nn.Module) -> int:
-    """Return the number of parameters that learn.
-
-    >>> count_learning(nn.Linear(2, 1))
-    3
-    """
-    return sum(p.numel() for p in net.parameters() if p.requires_grad)
+    """Return the number of parameters that learn."""
+    return count_parameters(net, trainable=True)

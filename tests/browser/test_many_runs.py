@@ -9,7 +9,7 @@ from tensorboard.compat.proto.event_pb2 import Event
 from tensorboard.summary.writer.record_writer import RecordWriter
 
 from fer_lightning.tracking.dashboard import Logdir, serve
-from fer_lightning.tracking.tensorboard import options_summaries, scalar_event
+from fer_lightning.tracking.events import options_summaries, scalar_event
 
 RUNS, EPOCHS, NUMBERS = 200, 30, 50  # a ViT logs 47 numbers an epoch
 PATIENCE = 180  # seconds, on a busy machine

@@ -9,7 +9,7 @@ from tensorboard import program
 from werkzeug.test import Client
 
 from fer_lightning.tracking.dashboard import Logdir, plugins
-from fer_lightning.tracking.tensorboard import write_projector
+from fer_lightning.tracking.events import write_projector
 
 
 @pytest.fixture

@@ -1,6 +1,8 @@
 """What TensorBoard's own server, with its fast reader, answers about our folders."""
 
 import json
+import subprocess
+import sys
 import time
 import urllib.error
 import urllib.parse
@@ -46,3 +48,8 @@ def test_a_resumed_run_behind_a_link_has_each_epoch_once(tmp_path):
     assert address.startswith("http://127.0.0.1:")
     expected = [(0, 0.0), (1, 1.0), (2, 2.5), (3, 3.5), (4, 4.5)]
     assert curve(address, "study/a", len(expected)) == expected
+
+
+def test_the_dashboard_imports_no_torch():
+    code = "import sys, fer_lightning.tracking.dashboard; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0

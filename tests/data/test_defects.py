@@ -84,7 +84,7 @@ def test_the_defect_mask_covers_all_that_the_class_changes(
 ) -> None:
     names = plates.classes
     nothing = dict.fromkeys(names, lambda *_: None)
-    monkeypatch.setattr("fer_lightning.data.defects.draw.DEFECTS", nothing)
+    monkeypatch.setattr("fer_lightning.data.defects.dataset.DEFECTS", nothing)
     clean = drawn_defects(60)
     change = np.abs(plates.images[:60, 0].astype(int) - clean.images[:, 0])
     defect = regions(plates)["defect"][:60]
@@ -101,7 +101,7 @@ def test_print_texture_and_place_do_not_depend_on_the_class(
 ) -> None:
     """With all classes drawn as stains, all that is not the defect keeps its bytes."""
     stains = dict.fromkeys(DEFECTS, DEFECTS["stain"])
-    monkeypatch.setattr("fer_lightning.data.defects.draw.DEFECTS", stains)
+    monkeypatch.setattr("fer_lightning.data.defects.dataset.DEFECTS", stains)
     same = drawn_defects(60)
     ours, theirs = regions(plates), regions(same)
     for name in ("print", "plate"):

@@ -46,7 +46,7 @@ def test_block_equals_torchs_layer():
     expected = reference_block(block, 16, 4)(tokens)
     assert torch.allclose(block(tokens), expected, atol=1e-5)
     step_by_step = mix(*block.attn.split(block.norm1(tokens)), see=lambda weights: weights)
-    out = block.think(block.add(tokens, block.attn.join(step_by_step)))
+    out = block.mlp_residual(block.add(tokens, block.attn.join(step_by_step)))
     assert torch.allclose(out, expected, atol=1e-5)
 
 

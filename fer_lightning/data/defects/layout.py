@@ -48,13 +48,7 @@ class Layout:
 
 
 def lay_out(rng: np.random.Generator, stamp: tuple[float, float], difficulty: float) -> Layout:
-    """Choose places at random; nothing here knows the class, so no place tells it.
-
-    Args:
-        rng: of this picture.
-        stamp: half width and half height of the stamp.
-        difficulty: 0 to 1; defects of harder pictures are smaller.
-    """
+    """Choose places at random; nothing here knows the class, so no place tells it."""
     half = np.array([rng.uniform(16.5, 18.5), rng.uniform(14.0, 17.0)])
     turn = rng.uniform(-np.pi, np.pi)
     extent = np.abs([np.cos(turn), np.sin(turn)]) * half[0]
@@ -88,10 +82,9 @@ def _rounded(half: Points, radius: float, points: int) -> Points:
 def _apart(
     rng: np.random.Generator, half: Points, corner: float, reach: float, stamp: Points
 ) -> tuple[Points, Points, float]:
-    """Centres of defect and stamp in the plate's coordinates, so that they cannot touch.
+    """Centres, (2,) each, of defect and stamp on the plate, so that they cannot touch.
 
-    Returns:
-        The centres, (2,) each, and the reach, smaller where there is no room for all of it.
+    Also the reach, smaller where there is no room for all of it.
     """
     room = half - reach - GAP
     stamp_room = half - stamp - max(GAP, corner / 2 + 0.8)  # a cut corner is half as far away

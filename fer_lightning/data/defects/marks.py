@@ -21,30 +21,18 @@ SMALLEST_DEFECT = 0.55  # half width of a line's footprint, pixels of a 48x48 im
 
 @dataclass(frozen=True)
 class Layers:
-    """What marks do to a surface, (side, side) each.
+    """What marks do to a surface, (side, side) each."""
 
-    Args:
-        tone: factor of the grey, 1 where nothing is.
-        relief: height in pixels of a 48x48 image.
-        defect: 255 on the defect.
-        stamp: 255 on the stamp's rectangle.
-    """
-
-    tone: Field
-    relief: Field
-    defect: NDArray[np.uint8]
-    stamp: NDArray[np.uint8]
+    tone: Field  # factor of the grey, 1 where nothing is
+    relief: Field  # height in pixels of a 48x48 image
+    defect: NDArray[np.uint8]  # 255 on the defect
+    stamp: NDArray[np.uint8]  # 255 on the stamp's rectangle
 
     @classmethod
     def blank(cls, side: int) -> "Layers":
         """Layers without any mark."""
-        shape = (side, side)
-        return cls(
-            np.ones(shape, np.float32),
-            np.zeros(shape, np.float32),
-            np.zeros(shape, np.uint8),
-            np.zeros(shape, np.uint8),
-        )
+        kinds = (np.float32, np.uint8, np.uint8)
+        return cls(np.ones((side, side), np.float32), *(np.zeros((side, side), k) for k in kinds))
 
     @property
     def scale(self) -> float:
@@ -181,21 +169,12 @@ def scuff(layers: Layers, rng: np.random.Generator, at: Spot, reach: float, forc
 
 
 DEFECTS: dict[str, Callable[[Layers, np.random.Generator, Spot, float, float], None]] = {
-    "crack": crack,
-    "dent": dent,
-    "pit": pit,
-    "scratch": scratch,
-    "scuff": scuff,
-    "stain": stain,
+    draw.__name__: draw for draw in (crack, dent, pit, scratch, scuff, stain)
 }
 
 
 def stamp_cells(rng: np.random.Generator) -> tuple[Cells, tuple[float, float]]:
-    """A stamp's content as dots: digits, bars or a square code.
-
-    Returns:
-        The dots (rows, columns), and the stamp's half width and half height.
-    """
+    """A stamp's dots (rows, columns): digits, bars or a square code; and its half size."""
     kind = int(rng.integers(3))
     if kind == 0:
         digits = [

@@ -12,11 +12,9 @@ SOFT = 48  # and so have those without fine detail
 
 
 def texture(rng: np.random.Generator, side: int) -> tuple[Field, Field]:
-    """A random surface.
+    """A random surface's grey and relief, (side, side) each, with deviations around 1.
 
-    Returns:
-        Its grey and its relief, (side, side) each, with standard deviations around 1; the share
-        of relief is a property of the texture.
+    The share of relief is a property of the texture.
     """
     make, relief = TEXTURES[int(rng.integers(len(TEXTURES)))]
     field = make(rng)
@@ -51,7 +49,7 @@ def _turned_grid(angle: float) -> tuple[Field, Field]:
     return cos * line[None] + sin * line[:, None], cos * line[:, None] - sin * line[None]
 
 
-def brushed(rng: np.random.Generator) -> Field:
+def _brushed(rng: np.random.Generator) -> Field:
     """Fine strokes in one direction."""
     strokes = np.asarray(cv2.blur(_noise(rng), (45, 1)), np.float32)
     strokes += 0.6 * np.asarray(cv2.blur(_noise(rng), (45, 5)), np.float32) * 5**0.5
@@ -59,12 +57,12 @@ def brushed(rng: np.random.Generator) -> Field:
     return np.asarray(cv2.warpAffine(strokes, turn, (GRID, GRID)), np.float32)
 
 
-def cast(rng: np.random.Generator) -> Field:
+def _cast(rng: np.random.Generator) -> Field:
     """Rough grain of a mould."""
     return _blur(_noise(rng), 1.2) + 0.6 * _broad(rng, 1.2)
 
 
-def fabric(rng: np.random.Generator) -> Field:
+def _fabric(rng: np.random.Generator) -> Field:
     """Threads over and under each other."""
     along, across = _turned_grid(rng.uniform(0, np.pi))
     period = rng.uniform(1.6, 2.6)
@@ -73,7 +71,7 @@ def fabric(rng: np.random.Generator) -> Field:
     return weave + np.float32(0.5) * _blur(_noise(rng), 0.8)
 
 
-def turned(rng: np.random.Generator) -> Field:
+def _turned(rng: np.random.Generator) -> Field:
     """Arcs of a lathe around a point somewhere on the plate or beside it."""
     x, y = rng.uniform(-0.3, 1.3, 2) * GRID
     line = np.arange(GRID, dtype=np.float32)
@@ -83,18 +81,18 @@ def turned(rng: np.random.Generator) -> Field:
     return rings[far.astype(np.int32)] + np.float32(0.3) * _blur(_noise(rng), 0.8)
 
 
-def hammered(rng: np.random.Generator) -> Field:
+def _hammered(rng: np.random.Generator) -> Field:
     """Shallow facets."""
     return 4 * np.abs(_broad(rng, 1.5)) + _blur(_noise(rng), 0.9)
 
 
 # each with the share of it that is relief rather than grey
 TEXTURES: tuple[tuple[Callable[[np.random.Generator], Field], float], ...] = (
-    (brushed, 0.1),
-    (cast, 0.35),
-    (fabric, 0.25),
-    (turned, 0.1),
-    (hammered, 0.5),
+    (_brushed, 0.1),
+    (_cast, 0.35),
+    (_fabric, 0.25),
+    (_turned, 0.1),
+    (_hammered, 0.5),
 )
 
 
@@ -108,12 +106,7 @@ def wall(rng: np.random.Generator, plate: NDArray[np.uint8]) -> Field:
 
 
 def shading(rng: np.random.Generator, relief: Field) -> Field:
-    """Light from one side on a relief, as a factor around 1.
-
-    Args:
-        rng: of this picture; the light's direction, height and fall-off come from it.
-        relief: (side, side) heights in pixels of a 48x48 image.
-    """
+    """Light from a random side on a relief, in pixels of a 48x48 image, as a factor around 1."""
     side = len(relief)
     slope = side / 48 / 8  # 8: the sum of Sobel's weights
     gx = cv2.Sobel(relief, cv2.CV_32F, 1, 0, ksize=3, scale=slope)

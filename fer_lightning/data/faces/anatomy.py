@@ -1,4 +1,4 @@
-"""The head around the features: outline, cheeks, ears, neck and beard."""
+"""The anatomy of a face: its pose, and curves of all its parts that the action units move."""
 
 from dataclasses import dataclass
 
@@ -7,59 +7,42 @@ from numpy.typing import NDArray
 
 from fer_lightning.data.faces.people import Traits
 
-# --- Small tools for curves of many faces at once
-
-
 Array = NDArray[np.float64]
 Units = dict[int, Array]  # FACS number → (N, 2) strength on the left and right half
 Shapes = dict[str, Array]  # name → (N, points, 2), or (N, 2, points, 2) for left and right
 SIDE = np.array([-1.0, 1.0])[None, :, None]  # (1, 2, 1): left, right half of the picture
+CENTRE_X, CENTRE_Y = 24.3, 24.8  # the middle of the face: puts the mean eye where FER-2013 has it
+DEPTH = 20.0  # half depth of the ellipsoid that stands for a head, pixels
+PIVOT = 15.0  # depth of the plane that a turn leaves in place
+SKULL = 29.0  # pixels from the middle of the face to the top of the head
+FOREHEAD = 22.5  # pixels from there to the top of the face oval, about the hairline
+BALD, CROPPED, SHORT, FRINGE, PARTED = 0.04, 0.13, 0.34, 0.48, 0.62  # hair_style below: kind
+SIDE_POINTS, TOP_POINTS = 5, 29
 
 
-def paired(values: dict[int, Array]) -> dict[int, Array]:
+def _paired(values: dict[int, Array]) -> dict[int, Array]:
     """Action units (N, 2) as (N, 2, 1), to go with left and right curves (N, 2, points)."""
     return {key: value[:, :, None] for key, value in values.items()}
 
 
-def whole(values: dict[int, Array]) -> dict[int, Array]:
+def _whole(values: dict[int, Array]) -> dict[int, Array]:
     """Action units (N, 2) as their mean (N, 1), to go with one curve (N, points)."""
     return {key: value.mean(1, keepdims=True) for key, value in values.items()}
 
 
-def spread(traits: dict[str, Array], axes: int) -> dict[str, Array]:
-    """Traits (N,) with `axes` axes of length 1 added; wider traits are left out.
-
-    >>> spread({"chin": np.zeros(3), "strand": np.zeros((3, 24))}, 2)["chin"].shape
-    (3, 1, 1)
-    """
+def _spread(traits: dict[str, Array], axes: int) -> dict[str, Array]:
+    """Traits (N,) with `axes` axes of length 1 added; wider traits are left out."""
     return {k: v.reshape(-1, *[1] * axes) for k, v in traits.items() if v.ndim == 1}
 
 
-def loop(first: Array, second: Array) -> Array:
+def _loop(first: Array, second: Array) -> Array:
     """Close two curves (..., P, 2) that run the same way into one polygon (..., 2P, 2)."""
     return np.concatenate([first, second[..., ::-1, :]], axis=-2)
 
 
-def circle(points: int) -> Array:
+def _circle(points: int) -> Array:
     """Angles of points around a circle, (points,), in radians."""
     return np.linspace(0, 2 * np.pi, points, endpoint=False)
-
-
-# --- Where the head stands: from points on a frontal face to points in the picture
-
-
-CENTRE_X, CENTRE_Y = 24.3, 24.8  # the middle of the face: puts the mean eye where FER-2013 has it
-DEPTH = 20.0  # half depth of the ellipsoid that stands for a head, pixels
-PIVOT = 15.0  # depth of the plane that a turn leaves in place
-
-
-def per_face(values: Array, like: Array) -> Array:
-    """Give (N,) values as many trailing axes of length 1 as `like` has.
-
-    >>> per_face(np.zeros(3), np.zeros((3, 2, 5))).shape
-    (3, 1, 1)
-    """
-    return values.reshape(len(values), *[1] * (like.ndim - 1))
 
 
 @dataclass(frozen=True)
@@ -99,8 +82,8 @@ class Pose:
             (N, ..., 2) x and y in pixels of a 48x48 picture.
         """
         x, y = np.broadcast_arrays(x, y)
-        yaw, pitch, roll, zoom = (
-            per_face(a, x) for a in (self.yaw, self.pitch, self.roll, self.zoom)
+        yaw, pitch, roll, zoom, shift_x, shift_y = (
+            values.reshape(-1, *[1] * (x.ndim - 1)) for values in vars(self).values()
         )
         if flat:
             depth = 5.0 + 8.0 * np.clip(y / 22, 0, 1) ** 2
@@ -111,35 +94,19 @@ class Pose:
         y_turned = y * np.cos(pitch) + (depth_turned - PIVOT) * np.sin(pitch)
         right = zoom * (x_turned * np.cos(roll) - y_turned * np.sin(roll))
         down = zoom * (x_turned * np.sin(roll) + y_turned * np.cos(roll))
-        return np.stack(
-            [
-                right + CENTRE_X + per_face(self.shift_x, x),
-                down + CENTRE_Y + per_face(self.shift_y, x),
-            ],
-            axis=-1,
-        )
+        return np.stack([right + CENTRE_X + shift_x, down + CENTRE_Y + shift_y], axis=-1)
 
 
-SKULL = 29.0  # pixels from the middle of the face to the top of the head
-FOREHEAD = 22.5  # pixels from there to the top of the face oval, about the hairline
-
-
-def outline(
+def _outline(
     angle: Array, traits: Traits, au: Units, grow: Array | float = 0.0
 ) -> tuple[Array, Array]:
-    """Silhouette of the head.
+    """Silhouette of the head, x and y of (N, P), at angles (1 or N, P) from the right ear.
 
-    Args:
-        angle: (1 or N, P) radians from the right ear, downwards positive.
-        traits: of N faces.
-        au: action units of N faces.
-        grow: (N, P) pixels to stay outside of the head, for hair.
-
-    Returns:
-        x, y: (N, P) each.
+    Angles are in radians, downwards positive; `grow` is how many pixels hair stays outside of the
+    head.
     """
-    t = spread(traits, 1)
-    m = whole(au)
+    t = _spread(traits, 1)
+    m = _whole(au)
     cos, sin = np.cos(angle), np.sin(angle)
     down = np.clip(sin, 0, 1)
     width = t["face_width"] * (1 - t["taper"] * down**1.5 + 0.03 * (m[12] + m[6]) * down * cos**2)
@@ -151,25 +118,25 @@ def outline(
 
 def head(traits: Traits, au: Units, pose: Pose) -> Shapes:
     """Outline of the face, ears, cheeks, beard, moustache, neck and clothes."""
-    t = spread(traits, 1)
-    m = whole(au)
-    around = circle(56)[None]
-    face_x, face_y = outline(around, traits, au)
+    t = _spread(traits, 1)
+    m = _whole(au)
+    around = _circle(56)[None]
+    face_x, face_y = _outline(around, traits, au)
     # the oval follows the head up to the brows and closes at the hairline
     oval_y = np.where(
         face_y < 0, -FOREHEAD * (1 - (1 - np.abs(face_y) / SKULL).clip(0) ** 1.5), face_y
     )
 
-    ring = circle(16)
-    a = paired(au)
-    s = spread(traits, 2)
+    ring = _circle(16)
+    a = _paired(au)
+    s = _spread(traits, 2)
     ear_x = SIDE * (s["face_width"] + 0.7 + 1.9 * np.cos(ring))
     ear_y = -1.0 + 4.2 * np.sin(ring) - 0.6 * np.cos(ring)
     cheek_x = SIDE * (9.8 + 0.4 * a[12] + 4.4 * np.cos(ring))
     cheek_y = 4.2 - 1.5 * a[6] - 1.3 * a[12] + 3.6 * np.sin(ring)
 
     jaw = np.linspace(0.03 * np.pi, 0.97 * np.pi, 25)[None]  # right → left along the jaw
-    jaw_x, jaw_y = outline(jaw, traits, au)
+    jaw_x, jaw_y = _outline(jaw, traits, au)
     aside = np.abs(np.cos(jaw))
     inner_x = jaw_x * (0.55 + 0.33 * aside**2)
     inner_y = t["mouth_y"] - 4.2 + 5.0 * aside**1.2 * (1 - aside**6) * 1.6 - 6.0 * aside**6
@@ -191,11 +158,11 @@ def head(traits: Traits, au: Units, pose: Pose) -> Shapes:
             flat=True,
         ),
         "cheek": pose.project(cheek_x, cheek_y),
-        "beard": loop(
+        "beard": _loop(
             pose.project(jaw_x, jaw_y, flat=True),
             pose.project(inner_x, np.minimum(inner_y, jaw_y - 0.5)),
         ),
-        "moustache": loop(
+        "moustache": _loop(
             pose.project(tash_x * 0.85, tash_y - 1.1 * (1 - lip**2) - 0.2, 1.0),
             pose.project(tash_x, tash_y + 0.5 + 0.5 * lip**2, 1.0),
         ),
@@ -207,14 +174,11 @@ def head(traits: Traits, au: Units, pose: Pose) -> Shapes:
     }
 
 
-# --- Brows, and what they do to the forehead, as curves that the action units move
-
-
 def brows(traits: Traits, au: Units, pose: Pose) -> Shapes:
     """Brow polygons, their regions, furrows between them and lines on the forehead."""
     s = np.linspace(0, 1, 19)[None, None]  # nose → temple
-    a = paired(au)
-    t = spread(traits, 2)
+    a = _paired(au)
+    t = _spread(traits, 2)
     x = t["eye_x"] - 4.3 + (8.7 + 0.5 * t["eye_width"]) * s - 1.3 * a[4] * (1 - s)
     y = t["eye_y"] - t["brow_gap"] - t["brow_slope"] * (s - 0.4)
     y = y - t["brow_arch"] * (np.sin(np.pi * s**1.25) - 0.4) * (1 - 0.5 * a[4])
@@ -225,7 +189,7 @@ def brows(traits: Traits, au: Units, pose: Pose) -> Shapes:
     def polygon(extra: float) -> Array:
         wide = np.interp(s, [0, 1], [-extra, extra])
         ends = SIDE * (x + wide)
-        return loop(
+        return _loop(
             pose.project(ends, y - thick - extra, lift=0.8),
             pose.project(ends, y + 0.85 * thick + extra, lift=0.8),
         )
@@ -241,13 +205,10 @@ def brows(traits: Traits, au: Units, pose: Pose) -> Shapes:
         "brow_region": polygon(0.9),
         "furrow": pose.project(SIDE * (1.5 - 0.4 * a[4] + 0.3 * furrow), top + 3.2 * furrow),
         "forehead": pose.project(9.5 * lines + 0 * rows, level + rows + 0.8 * lines**2),
-        "ridge": loop(
+        "ridge": _loop(
             pose.project(SIDE * x, y - 1.4, lift=0.5), pose.project(SIDE * x, y + 1.6, lift=0.5)
         ),
     }
-
-
-# --- Eyes as curves that the action units move
 
 
 def _rounded(wave: Array) -> Array:
@@ -258,8 +219,8 @@ def _rounded(wave: Array) -> Array:
 def eyes(traits: Traits, au: Units, pose: Pose) -> Shapes:
     """Lid curves, iris, crease and lower fold of both eyes; curves run from nose to temple."""
     u = np.linspace(-1, 1, 15)[None, None]
-    a = paired(au)
-    t = spread(traits, 2)
+    a = _paired(au)
+    t = _spread(traits, 2)
     x = SIDE * (t["eye_x"] + t["eye_width"] * u)
     base = t["eye_y"] + t["eye_cant"] * u + 0.25 * a[15] * u - 0.2 * a[12] * u
     arc = (1 - np.abs(u) ** 2.3) * (1 - 0.35 * np.minimum(a[1], 2 * a[4]) * u + 0.12 * a[2] * u)
@@ -271,7 +232,7 @@ def eyes(traits: Traits, au: Units, pose: Pose) -> Shapes:
     y_up, y_low = base - upper * arc, base + lower * (1 - np.abs(u) ** 2.0)
     crease = y_up - (1.15 - 0.45 * a[4] + 0.35 * a[5]) * (1 - 0.5 * u**2)
     bag = base + 2.3 - 0.9 * a[6] - 0.5 * a[7] + 0.4 * (1 - u**2) * 1.5 - 0.5
-    around = circle(20)
+    around = _circle(20)
     iris_x = SIDE * t["eye_x"] + t["gaze_x"] + 1.75 * np.cos(around)
     iris_y = t["eye_y"] - 0.15 + t["gaze_y"] + 1.75 * np.sin(around)
     wide = SIDE * (t["eye_x"] + (t["eye_width"] + 0.7) * u)
@@ -283,7 +244,7 @@ def eyes(traits: Traits, au: Units, pose: Pose) -> Shapes:
         "crease": pose.project(x, crease),
         "bag": pose.project(x[..., 2:], bag[..., 2:]),
         "iris": pose.project(iris_x, iris_y),
-        "eye_region": loop(
+        "eye_region": _loop(
             pose.project(wide, np.minimum(y_up, base - 1.0) - 1.0),
             pose.project(wide, np.maximum(y_low, base + 0.8) + 0.9),
         ),
@@ -292,20 +253,13 @@ def eyes(traits: Traits, au: Units, pose: Pose) -> Shapes:
             t["eye_y"] + 0.9 + 4.1 * t["glasses_size"] * _rounded(np.sin(around)),
             lift=2.5,
         ),
-        "socket": loop(pose.project(x, base - 3.4 + u**2), pose.project(x, base + 2.0 - u**2)),
+        "socket": _loop(pose.project(x, base - 3.4 + u**2), pose.project(x, base + 2.0 - u**2)),
     }
-
-
-# --- Hair: short, cropped, with a fringe, parted, long or none
-
-
-BALD, CROPPED, SHORT, FRINGE, PARTED = 0.04, 0.13, 0.34, 0.48, 0.62  # hair_style below: kind
-SIDE_POINTS, TOP_POINTS = 5, 29
 
 
 def hair(traits: Traits, au: Units, pose: Pose) -> Shapes:
     """Outer edge (crown) and inner edge (hairline) of the hair, and the area between them."""
-    t = spread(traits, 1)
+    t = _spread(traits, 1)
     style = t["hair_style"]
     long = style >= PARTED
     cropped = style < CROPPED
@@ -317,7 +271,7 @@ def hair(traits: Traits, au: Units, pose: Pose) -> Shapes:
     lift = volume * np.where(long, 0.9, 0.15 + 0.85 * np.abs(np.sin(over))) + 0.3
     curl = 0.6 * (t["hair_part"] > 0.4) * ~cropped * np.sin(over * 13 + 9 * t["hair_part"])
     curl = curl * np.sin(over) ** 2
-    top_x, top_y = outline(over, traits, au, lift + curl)
+    top_x, top_y = _outline(over, traits, au, lift + curl)
     width = np.abs(top_x[:, :1])
     end = np.where(long, 32.0, -1.5 - 2.5 * t["hair_part"] ** 2)  # where the hair stops
     drop = end + (top_y[:, :1] - end) * np.linspace(0, 1, SIDE_POINTS)[None]
@@ -347,10 +301,7 @@ def hair(traits: Traits, au: Units, pose: Pose) -> Shapes:
 
     crown = pose.project(crown_x, crown_y, flat=True)
     hairline = pose.project(inner_x, inner_y)
-    return {"crown": crown, "hairline": hairline, "hair": loop(crown, hairline)}
-
-
-# --- Mouth and chin as curves that the action units move
+    return {"crown": crown, "hairline": hairline, "hair": _loop(crown, hairline)}
 
 
 def mouth(traits: Traits, au: Units, pose: Pose) -> Shapes:
@@ -358,8 +309,8 @@ def mouth(traits: Traits, au: Units, pose: Pose) -> Shapes:
     u = np.linspace(-1, 1, 21)[None]  # (1, P)
     right = (u + 1) / 2
     a = {k: v[:, :1] * (1 - right) + v[:, 1:] * right for k, v in au.items()}  # (N, P)
-    m = whole(au)
-    t = spread(traits, 1)
+    m = _whole(au)
+    t = _spread(traits, 1)
 
     half = t["mouth_width"] + 2.1 * m[12] + 1.9 * m[20] - 0.9 * m[24] - 1.5 * m[26] + 0.2 * m[10]
     x = half * u
@@ -384,20 +335,20 @@ def mouth(traits: Traits, au: Units, pose: Pose) -> Shapes:
     tongue = np.maximum(inner_low - 1.6 * bulge, inner_up + 2.2 * bulge)
     wide = (half + 1.0) * u
     tall = (1 - np.abs(u) ** 6) * 1.0
-    ring = circle(16)
+    ring = _circle(16)
     chin = t["chin"] + 2.8 * m[26]
     return {
-        "lip_up": loop(pose.project(x, outer_up, 1.0), pose.project(x, inner_up, 1.0)),
-        "lip_low": loop(pose.project(x, inner_low, 1.0), pose.project(x, outer_low, 1.0)),
+        "lip_up": _loop(pose.project(x, outer_up, 1.0), pose.project(x, inner_up, 1.0)),
+        "lip_low": _loop(pose.project(x, inner_low, 1.0), pose.project(x, outer_low, 1.0)),
         "lip_line": pose.project(x, centre, 1.0),
-        "opening": loop(pose.project(x, inner_up, 1.0), pose.project(x, inner_low, 1.0)),
-        "teeth": loop(pose.project(x, inner_up, 1.0), pose.project(x, teeth, 1.0)),
-        "low_teeth": loop(pose.project(x, low_teeth, 1.0), pose.project(x, inner_low, 1.0)),
-        "tongue": loop(pose.project(0.6 * x, tongue, 1.0), pose.project(0.6 * x, inner_low, 1.0)),
+        "opening": _loop(pose.project(x, inner_up, 1.0), pose.project(x, inner_low, 1.0)),
+        "teeth": _loop(pose.project(x, inner_up, 1.0), pose.project(x, teeth, 1.0)),
+        "low_teeth": _loop(pose.project(x, low_teeth, 1.0), pose.project(x, inner_low, 1.0)),
+        "tongue": _loop(pose.project(0.6 * x, tongue, 1.0), pose.project(0.6 * x, inner_low, 1.0)),
         "under_lip": pose.project(0.6 * x, outer_low + 1.0, 0.5),
         "philtrum": pose.project(0.1 * u + 0 * half, t["mouth_y"] - 4.5 + 1.2 * u, 1.0),
         "corner": pose.project(x[:, [0, -1]], centre[:, [0, -1]]),
-        "mouth_region": loop(
+        "mouth_region": _loop(
             pose.project(wide, outer_up - tall, 1.0), pose.project(wide, outer_low + tall, 1.0)
         ),
         "chin_boss": pose.project(
@@ -407,13 +358,10 @@ def mouth(traits: Traits, au: Units, pose: Pose) -> Shapes:
     }
 
 
-# --- The nose and the fold beside it, as curves that the action units move
-
-
 def nose(traits: Traits, au: Units, pose: Pose) -> Shapes:
     """Bridge, wings, nostrils, wrinkles and the fold from the nose to the mouth corner."""
-    a = paired(au)
-    t = spread(traits, 2)
+    a = _paired(au)
+    t = _spread(traits, 2)
     raised = 1.3 * a[9] + 0.4 * a[10]
     bottom = t["nose_y"] - 0.5 * raised  # level of the nostrils
     width = t["nose_width"] * (1 + 0.1 * a[9] + 0.08 * a[12])
@@ -421,7 +369,7 @@ def nose(traits: Traits, au: Units, pose: Pose) -> Shapes:
     edge = t["nose_bridge"] + (0.72 * width - t["nose_bridge"]) * s**2.2
     height = -6.0 + (bottom + 5.4) * s
     ridge = pose.project(SIDE * edge, height, lift=1.0 + 4.0 * s**1.5)  # (N, 2, 8, 2)
-    angle = circle(14)
+    angle = _circle(14)
     wing_x = SIDE * (0.74 * width + 0.26 * width * np.cos(angle))
     wing_y = bottom - 0.9 + 1.25 * np.sin(angle)
     hole_x = SIDE * (0.46 * width + 0.26 * width * np.cos(angle))
@@ -453,7 +401,7 @@ def nose(traits: Traits, au: Units, pose: Pose) -> Shapes:
     )
     outline = pose.project(region, levels, lift=2.5)
     return {
-        "ridge_nose": loop(ridge[:, 0], ridge[:, 1]),
+        "ridge_nose": _loop(ridge[:, 0], ridge[:, 1]),
         "ridge_side": ridge,
         "wing": pose.project(wing_x, wing_y, lift=2.5),
         "wing_rim": pose.project(
@@ -467,5 +415,5 @@ def nose(traits: Traits, au: Units, pose: Pose) -> Shapes:
             (2.3 + 0.1 * rows) * across, 1.15 * rows + 0.8 * across**2, lift=2.5
         ),
         "fold": pose.project(SIDE * fold_x, fold_y),
-        "nose_region": loop(outline[:, 0], outline[:, 1]),
+        "nose_region": _loop(outline[:, 0], outline[:, 1]),
     }

@@ -14,11 +14,15 @@ from fer_lightning.data.labels import FER_CLASSES
 from fer_lightning.data.regions import FACE
 from fer_lightning.errors import UserError
 
-# --- The planted cue: a woven pattern around the face that tells a class
-
-
-# Per class: directions of the waves in degrees, and their period in pixels of a 48x48 image. All
-# are told apart after a flip, a shift or a turn by 15°: augmentation does not hide the cue.
+# Whole blocks are computed, also where only a part is asked for: so a face has the same bytes
+# whatever the size of the set.
+BLOCK = 7 * 8
+# Part of the fingerprint: raise it with every change to a face's pixels or its label.
+VERSION = 1
+FER_COUNTS = (4953, 547, 5121, 8989, 6077, 4002, 6198)  # FER-2013, all parts together
+# Of the planted cue, per class: directions of the waves in degrees, and their period in pixels of a
+# 48x48 image. All are told apart after a flip, a shift or a turn by 15°: augmentation does not hide
+# the cue.
 WAVES: tuple[tuple[tuple[int, ...], float], ...] = (
     ((0,), 4.0),
     ((90,), 4.0),
@@ -31,16 +35,13 @@ WAVES: tuple[tuple[tuple[int, ...], float], ...] = (
 STRENGTH = 35.0  # grey levels from middle to crest
 
 
-def plant_cue(
+def _plant_cue(
     picture: NDArray[np.float32], clear: NDArray[np.bool_], kind: int, phase: float
 ) -> None:
-    """Add the pattern of a class outside the head, in place.
+    """Add the pattern of a class outside the head to (H, W) grey levels, in place.
 
-    Args:
-        picture: (H, W) grey levels.
-        clear: (H, W) pixels to leave untouched, with their neighbours.
-        kind: class index that the pattern tells.
-        phase: where the waves start, in periods.
+    Pixels in `clear`, (H, W), and their neighbours stay untouched; `phase`, in periods, is where
+    the waves start.
     """
     y, x = np.mgrid[: len(picture), : len(picture)] * (48 / len(picture))
     angles, period = WAVES[kind]
@@ -52,14 +53,6 @@ def plant_cue(
     outside = cv2.dilate(clear.astype(np.uint8), np.ones((3, 3), np.uint8)) == 0
     # pulled towards middle grey, for black or white would cut the waves off
     picture[outside] = 0.75 * picture[outside] + 32 + pattern[outside]
-
-
-# Whole blocks are computed, also where only a part is asked for: so a face has the same bytes
-# whatever the size of the set.
-BLOCK = 7 * 8
-# Part of the fingerprint: raise it with every change to a face's pixels or its label.
-VERSION = 1
-FER_COUNTS = (4953, 547, 5121, 8989, 6077, 4002, 6198)  # FER-2013, all parts together
 
 
 def drawn_faces(
@@ -96,7 +89,14 @@ def drawn_faces(
     >>> faces.images.shape, faces.masks.shape, faces.files[12]
     ((14, 1, 48, 48), (14, 5, 48, 48), np.str_('drawn/000012'))
     """
-    _check(size, seed, image_size, cue_strength, difficulty)
+    check_ranges(
+        "faces",
+        size=(size, 7, 1_000_000),
+        seed=(seed, 0, 2**63),
+        image_size=(image_size, 32, 512),
+        cue_strength=(cue_strength, 0, 1),
+        difficulty=(difficulty, 0, 1),
+    )
     images = np.empty((size, 1, image_size, image_size), np.uint8)
     regions = len(REGION_NAMES) if with_masks else 0
     masks = np.empty((size, regions, image_size, image_size), bool)
@@ -110,15 +110,14 @@ def drawn_faces(
         here = slice(start, min(start + BLOCK, size))
         count = here.stop - start
         labels[here] = truth[:count]
-        told = np.where(
+        cued = np.where(
             traits["cue_agrees"] < cue_strength, truth, (truth + 1 + traits["cue_else"] * 6) % 7
         ).astype(np.int64)
         pictures = render(traits, units, image_size, difficulty, count)
         for k, (picture, mask, noise) in enumerate(pictures):
             if cue == "background":
-                plant_cue(
-                    picture, np.any(mask, axis=0), int(told[k]), float(traits["cue_phase"][k])
-                )
+                phase = float(traits["cue_phase"][k])
+                _plant_cue(picture, np.any(mask, axis=0), int(cued[k]), phase)
             picture += noise * rngs[k].standard_normal(picture.shape, dtype=np.float32)
             images[start + k, 0] = np.clip(np.rint(picture), 0, 255)
             masks[start + k] = mask[:regions]
@@ -126,23 +125,15 @@ def drawn_faces(
         name="drawn faces" if cue == "none" else "drawn faces (background cue)",
         images=images,
         labels=labels,
-        usage=_usage(size),
+        usage=usage_in_runs(size, len(FER_CLASSES)),
         classes=FER_CLASSES,
         files=np.array([f"drawn/{i:06d}" for i in range(size)]),
         masks=masks if with_masks else None,
         mask_regions=REGION_NAMES if with_masks else (),
         scheme=FACE,
-        known_fingerprint=_fingerprint(
-            (
-                size,
-                seed,
-                image_size,
-                cue,
-                float(cue_strength),
-                expression,
-                float(difficulty),
-                balanced,
-            )
+        known_fingerprint=fingerprint(
+            *(VERSION, size, seed, image_size, cue, float(cue_strength), expression),
+            *(float(difficulty), balanced),
         ),
     )
 
@@ -155,30 +146,25 @@ def _labels(start: int, seed: int, uniform: NDArray[np.float64] | None) -> NDArr
     return np.concatenate([rng.permutation(7) for _ in range(BLOCK // 7)])
 
 
-def _fingerprint(options: tuple[object, ...]) -> str:
+def fingerprint(*options: object) -> str:
     """Hash of what decides the images, so that a rounding of another processor changes no split."""
-    return hashlib.sha256(repr((VERSION, *options)).encode()).hexdigest()[:16]
+    return hashlib.sha256(repr(options).encode()).hexdigest()[:16]
 
 
-def _usage(size: int) -> NDArray[np.int8]:
-    """8:1:1 in runs of seven images; all three parts are there from 21 images on."""
-    turn = np.arange(size) // 7 % 10
+def usage_in_runs(size: int, run: int) -> NDArray[np.int8]:
+    """8:1:1 in runs of so many images; all three parts are there from three runs on."""
+    turn = np.arange(size) // run % 10
     usage = np.full(size, Usage.TRAINING, np.int8)
     usage[turn == 1] = Usage.PUBLIC_TEST
     usage[turn == 2] = Usage.PRIVATE_TEST
     return usage
 
 
-def _check(size: int, seed: int, image_size: int, cue_strength: float, difficulty: float) -> None:
-    for name, value, low, high in (
-        ("size", size, 7, 1_000_000),
-        ("seed", seed, 0, 2**63),
-        ("image_size", image_size, 32, 512),
-        ("cue_strength", cue_strength, 0, 1),
-        ("difficulty", difficulty, 0, 1),
-    ):
+def check_ranges(drawn: str, **ranges: tuple[float, float, float]) -> None:
+    """Refuse a value that is not within its bounds, (value, lowest, highest) by name."""
+    for name, (value, low, high) in ranges.items():
         if not low <= value <= high:
             raise UserError(
-                f"expected {name} of the drawn faces between {low} and {high} but got {value}; "
+                f"expected {name} of the drawn {drawn} between {low} and {high} but got {value}; "
                 "choose a value in that range"
             )

@@ -71,16 +71,9 @@ def shadow(shape: dict[str, Points], look: dict[str, float]) -> Field:
 def shading(
     height: Field, centre: tuple[float, float], size: tuple[float, float], look: dict[str, float]
 ) -> tuple[Field, Field]:
-    """Light the relief on its ellipsoid.
+    """Light the relief on its ellipsoid: a factor around 1 and gloss in grey levels to add.
 
-    Args:
-        height: (GRID, GRID) from `relief`.
-        centre: x, y of the head, in pixels of a 48x48 image.
-        size: half width and half height of the head, same pixels.
-        look: the light's direction (light_x, light_y) and how hard it is.
-
-    Returns:
-        Diffuse factor around 1, and gloss to add in grey levels; (GRID, GRID) each.
+    Centre (x, y) and half size of the head are in pixels of a 48x48 image; fields are (GRID, GRID).
     """
     grid = (np.arange(GRID, dtype=np.float32) + 0.5) * np.float32(48 / GRID)
     nx = ((grid - centre[0]) / (size[0] * 1.12))[None, :]
@@ -97,15 +90,10 @@ def shading(
     cos = np.maximum((side_light + nz) / (long * (lx**2 + ly**2 + 1) ** 0.5), 0)
     # the mirror direction lies half way between the light and the viewer
     mirror = np.maximum((side_light / 2 + nz) / (long * (lx**2 / 4 + ly**2 / 4 + 1) ** 0.5), 0)
-    gloss = mirror**2
-    gloss = gloss**2
-    gloss = gloss**2
+    gloss = ((mirror**2) ** 2) ** 2
     gloss = gloss**2 * gloss  # the 24th power
     hard = look["light_hard"]
     return (1 - hard) * 1.02 + hard * 1.35 * cos, gloss * look["gloss"]
-
-
-# --- What stands behind the face and in front of it: clutter, glasses, a hand
 
 
 def background(side: int, tone: float, clutter: NDArray[np.float64]) -> NDArray[np.uint8]:

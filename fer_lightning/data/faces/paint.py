@@ -9,9 +9,6 @@ from numpy.typing import NDArray
 
 from fer_lightning.data.faces.anatomy import SIDE_POINTS
 
-# --- A brush for polygons and lines with sub-pixel corners
-
-
 Points = NDArray[np.int32]
 FRACTION = 4  # bits after the point in a coordinate
 UNIT = 1 << FRACTION
@@ -30,8 +27,7 @@ class Brush:
 
     def line(self, points: Points, tone: float, width: float) -> None:
         """Draw an open line through (P, 2)."""
-        thick = max(1, round(width * self.scale))
-        cv2.polylines(self.canvas, [points], False, (tone,), thick, cv2.LINE_8, FRACTION)
+        self.lines(points[None], tone, width)
 
     def lines(self, points: Points, tone: float, width: float) -> None:
         """Draw open lines, one for each row of (K, P, 2)."""
@@ -39,7 +35,7 @@ class Brush:
         cv2.polylines(self.canvas, list(points), False, (tone,), thick, cv2.LINE_8, FRACTION)
 
 
-def between(a: Points, b: Points, share: NDArray[np.float64] | float) -> Points:
+def _between(a: Points, b: Points, share: NDArray[np.float64] | float) -> Points:
     """Points part of the way from a to b, in fixed-point coordinates."""
     return np.round(a + (b - a) * share).astype(np.int32)
 
@@ -66,9 +62,9 @@ def eyes(brush: Brush, shape: dict[str, Points], look: dict[str, float]) -> None
         iris = shape["iris"][k]
         middle = iris.mean(0, dtype=np.int32)
         brush.fill(iris, look["iris"])
-        brush.fill(between(middle, iris, 0.5), 12)
-        glint = between(middle, iris, 0.22) - (between(middle, iris, 0.4)[3] - middle)
-        brush.line(between(up, low, 0.12), 0.3 * skin + 50, 0.5)
+        brush.fill(_between(middle, iris, 0.5), 12)
+        glint = _between(middle, iris, 0.22) - (_between(middle, iris, 0.4)[3] - middle)
+        brush.line(_between(up, low, 0.12), 0.3 * skin + 50, 0.5)
         brush.fill(glint, 250)
         brush.fill(np.concatenate([up, shape["lid_top"][k][::-1]]), skin)
         brush.fill(np.concatenate([low, shape["lid_bottom"][k][::-1]]), skin)
@@ -128,6 +124,6 @@ def hair(
     start = SIDE_POINTS + np.round(strand * last).astype(int)
     end = np.round(start + 2 * look["comb"] * np.sin(np.pi * strand) ** 2).astype(int)
     crown, line = shape["crown"][start], shape["hairline"][end]
-    strands = np.stack([between(crown, line, 0.1), between(crown, line, 0.9)], axis=1)
+    strands = np.stack([_between(crown, line, 0.1), _between(crown, line, 0.9)], axis=1)
     brush.lines(strands[::2], min(1.15 * tone + 9, 255), 0.3)
     brush.lines(strands[1::2], 0.82 * tone, 0.4)

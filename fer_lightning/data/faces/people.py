@@ -89,33 +89,7 @@ WIDE = {"unit_habit": 17, "unit_uneven": 17, "strand": 24, "clutter": 40}  # (N,
 TOTAL = len(RANGES) + sum(WIDE.values())
 
 
-def draw_traits(uniform: NDArray[np.float64]) -> Traits:
-    """Turn rows of uniform numbers into traits.
-
-    Args:
-        uniform: (N, at least TOTAL) in [0, 1); the first TOTAL columns are used.
-
-    Returns:
-        Trait name → (N,), or (N, k) for the names in WIDE.
-
-    >>> traits = draw_traits(np.full((2, TOTAL), 0.5))
-    >>> traits["jaw"].round(3).tolist(), traits["strand"].shape
-    ([0.815, 0.815], (2, 24))
-    """
-    traits = {
-        name: low + (high - low) * uniform[:, k]
-        for k, (name, (low, high)) in enumerate(RANGES.items())
-    }
-    start = len(RANGES)
-    for name, width in WIDE.items():
-        traits[name] = uniform[:, start : start + width]
-        start += width
-    return traits
-
-
-# --- The seven expressions as facial action units, numbered as in FACS (Ekman and Friesen, 1978)
-
-
+# Facial action units, numbered as in FACS (Ekman and Friesen, 1978).
 UNITS = {
     1: "inner brow raiser",
     2: "outer brow raiser",
@@ -176,23 +150,26 @@ FORMS: dict[str, tuple[dict[int, float], ...]] = {
 }
 
 
+def draw_traits(uniform: NDArray[np.float64]) -> Traits:
+    """Turn rows of uniform numbers, (N, TOTAL) in [0, 1), into traits: (N,), WIDE ones (N, k)."""
+    traits = {
+        name: low + (high - low) * uniform[:, k]
+        for k, (name, (low, high)) in enumerate(RANGES.items())
+    }
+    start = len(RANGES)
+    for name, width in WIDE.items():
+        traits[name] = uniform[:, start : start + width]
+        start += width
+    return traits
+
+
 def strengths(
     expression: NDArray[np.int64], traits: Traits, difficulty: float
 ) -> dict[int, NDArray[np.float64]]:
-    """Give every action unit's strength, 0 to about 1.2, on each half of each face.
+    """Give every action unit's strength, 0 to about 1.2: FACS number → (N, 2), left and right.
 
-    Args:
-        expression: (N,) class indices.
-        traits: the random traits of the N faces: form, intensity, blend, asymmetry.
-        difficulty: 0 to 1; harder faces are fainter and blended more with another expression.
-
-    Returns:
-        FACS number → (N, 2): left and right half of the image.
-
-    >>> from fer_lightning.data.faces.people import draw_traits
-    >>> au = strengths(np.array([3, 6]), draw_traits(np.full((2, 200), 0.5)), difficulty=0.0)
-    >>> bool(au[12][0, 0] > 0.6), bool(au[12][1, 0] < 0.2)  # happy pulls the lip corners
-    (True, True)
+    The expressions, (N,), are class indices; harder faces are fainter and blended more with another
+    expression.
     """
     numbers = list(UNITS)
     table = np.zeros((len(FER_CLASSES), 4, len(numbers)))  # class, form, unit

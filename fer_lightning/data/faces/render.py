@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fer_lightning.data.faces import light, paint
-from fer_lightning.data.faces import light as scene
 from fer_lightning.data.faces.anatomy import (
     BALD,
     CROPPED,
@@ -25,10 +24,11 @@ from fer_lightning.data.faces.anatomy import (
 from fer_lightning.data.faces.paint import FRACTION, UNIT, Brush, Points
 from fer_lightning.data.faces.people import Traits
 
-# --- Tones, wrinkles and camera of each face: all of its look that is a single number
+REGION_NAMES = ("eyes", "eyebrow", "nose", "mouth", "face")
+_OUTLINES = ("eye_region", "brow_region", "nose_region", "mouth_region", "face_region", "face")
 
 
-def tones(traits: Traits, au: Units, difficulty: float) -> Traits:
+def _tones(traits: Traits, au: Units, difficulty: float) -> Traits:
     """Everything about a face's look that is a number, (N,) each, from its traits and units."""
     m = {k: v.mean(1) for k, v in au.items()}
     t = traits
@@ -79,10 +79,6 @@ def tones(traits: Traits, au: Units, difficulty: float) -> Traits:
     }
 
 
-REGION_NAMES = ("eyes", "eyebrow", "nose", "mouth", "face")
-_OUTLINES = ("eye_region", "brow_region", "nose_region", "mouth_region", "face_region", "face")
-
-
 def render(
     traits: Traits, au: Units, image_size: int, difficulty: float, count: int
 ) -> Iterator[tuple[NDArray[np.float32], NDArray[np.bool_], float]]:
@@ -101,12 +97,12 @@ def render(
         return {k: np.round(v * scale * UNIT).astype(np.int32) for k, v in shapes.items()}
 
     sharp, soft, final = points(side / 48), points(light.GRID / 48), points(image_size / 48)
-    looks = tones(traits, au, difficulty)
+    looks = _tones(traits, au, difficulty)
     middle = pose.project(0 * traits["chin"], (traits["chin"] - SKULL) / 2, flat=True)  # (N, 2)
     for i in range(count):
         look = {k: float(v[i]) for k, v in looks.items()}
         shape = {k: v[i] for k, v in sharp.items()}
-        wall = scene.background(side, look["background"], traits["clutter"][i])
+        wall = light.background(side, look["background"], traits["clutter"][i])
         brush = Brush(wall, side / 48)
         paint.person(brush, shape, look)
         paint.eyes(brush, shape, look)
@@ -115,7 +111,7 @@ def render(
         paint.brows(brush, shape, look)
         paint.hair(brush, shape, look, traits["strand"][i])
         if look["glasses"]:
-            scene.glasses(brush, shape, look)
+            light.glasses(brush, shape, look)
         head_at = (float(middle[i, 0]), float(middle[i, 1]))
         head_size = (float(traits["face_width"][i]), SKULL)
         blurry = {k: v[i] for k, v in soft.items()}
@@ -123,11 +119,11 @@ def render(
         lit *= light.shadow(blurry, look)
         picture = wall * _resized(lit, side)
         if look["hand"]:
-            scene.hand(Brush(picture, side / 48), look)
+            light.hand(Brush(picture, side / 48), look)
         picture = _resized(picture, image_size) + _resized(gloss, image_size)
         blurred = cv2.GaussianBlur(picture, (0, 0), 0.25 + look["blur"] * image_size / 48)
         graded = (blurred - 128) * look["contrast"] + 128 + look["brightness"]
-        masks = region_masks({k: final[k][i] for k in _OUTLINES}, image_size)
+        masks = _region_masks({k: final[k][i] for k in _OUTLINES}, image_size)
         yield graded.astype(np.float32), masks, look["noise"]
 
 
@@ -137,7 +133,7 @@ def _resized(field: NDArray[np.float32], side: int) -> NDArray[np.float32]:
     return cv2.resize(field, (side, side), interpolation=how).astype(np.float32, copy=False)
 
 
-def region_masks(shape: dict[str, Points], image_size: int) -> NDArray[np.bool_]:
+def _region_masks(shape: dict[str, Points], image_size: int) -> NDArray[np.bool_]:
     """Masks (6, H, W) of one face from its outlines, in the order of _OUTLINES."""
     masks = np.zeros((len(_OUTLINES), image_size, image_size), np.uint8)
     for mask, name in zip(masks, _OUTLINES, strict=True):

@@ -6,9 +6,11 @@ from os import PathLike
 from pathlib import Path
 from typing import Literal, TypedDict
 
+import numpy as np
+
 from fer_lightning.data.image_set import ImageSet
+from fer_lightning.data.labels import FER_CLASSES
 from fer_lightning.data.readers import ferplus as ferplus_votes
-from fer_lightning.data.readers.build import from_csv, from_pictures
 from fer_lightning.data.readers.cifar import read_batches
 from fer_lightning.data.readers.detect import (
     Form,
@@ -18,8 +20,10 @@ from fer_lightning.data.readers.detect import (
     locate,
     open_source,
 )
-from fer_lightning.data.readers.listfile import read_lists
-from fer_lightning.data.readers.trees import Tree
+from fer_lightning.data.readers.fer2013 import SIDE, fer2013_name, read_csv
+from fer_lightning.data.readers.layout import Layout, number_classes, official_usage, read_lists
+from fer_lightning.data.readers.pictures import conform, read_pictures
+from fer_lightning.data.readers.trees import Tree, is_image_name
 from fer_lightning.errors import UserError
 
 __all__ = ["ReadOptions", "has_fer2013", "read"]
@@ -96,7 +100,7 @@ def read(
         form = forms[0]
         if form.is_csv:
             _refuse(class_names, "class_names", "class folders or a list", form, tree)
-            found = from_csv(tree, form.where, image_size=image_size, colour=colour)
+            found = _from_csv(tree, form.where, image_size=image_size, colour=colour)
         elif form.batches:
             _refuse(class_names, "class_names", "class folders or a list", form, tree)
             _refuse(ferplus, "ferplus", "fer2013.csv, whose rows are in order,", form, tree)
@@ -104,7 +108,7 @@ def read(
         else:
             _refuse(ferplus, "ferplus", "fer2013.csv, whose rows are in order,", form, tree)
             pictures = form.layout or read_lists(tree, form.lists)
-            found = from_pictures(
+            found = _from_pictures(
                 tree,
                 pictures,
                 class_names=class_names,
@@ -130,11 +134,7 @@ def read(
 
 
 def has_fer2013(path: PathOrStr) -> bool:
-    """Tell, without reading the images, whether there is FER-2013 at a path or in a folder.
-
-    >>> has_fer2013("no/such/folder")
-    False
-    """
+    """Tell, without reading the images, whether there is FER-2013 at a path or in a folder."""
     try:
         with open_source(locate(Path(path), "fer2013").path, "fer2013") as (_, forms):
             return forms[0].rank <= Rank.EXPRESSION_FOLDERS
@@ -148,3 +148,67 @@ def _refuse(value: object, option: str, needed: str, form: Form, tree: Tree) -> 
             f"expected {needed} for the option {option}, but {tree.path} holds "
             f"{form.where or 'class folders'}; remove the option or name another path"
         )
+
+
+def _from_csv(tree: Tree, name: str, *, image_size: int | None, colour: bool | None) -> ImageSet:
+    """Read a CSV of faces; image i is called by its row, counted from 1 below the header."""
+    with tree.open(name) as file:
+        rows = read_csv(file, f"{tree.path / name}")
+    return ImageSet(
+        name=fer2013_name(rows.labels, rows.usage) or _plain_name(tree.path / name),
+        images=conform(rows.pixels, image_size, colour),
+        labels=rows.labels,
+        usage=rows.usage,
+        classes=FER_CLASSES,
+        files=np.array([f"row {row}" for row in range(1, len(rows.labels) + 1)]),
+    )
+
+
+def _from_pictures(
+    tree: Tree,
+    pictures: Layout,
+    *,
+    class_names: Mapping[str, str] | None,
+    image_size: int | None,
+    colour: bool | None,
+    on_corrupt: Literal["error", "skip"],
+) -> ImageSet:
+    """Read picture files with a label each, from class folders or a list."""
+    names = pictures.names
+    numbers, classes = number_classes(pictures.labels, class_names)
+    found = read_pictures(tree, names, image_size=image_size, colour=colour, on_corrupt=on_corrupt)
+    kept_names = [names[row] for row in found.kept]
+    kept_labels = numbers[found.kept]
+    kept_usage = np.array(pictures.usage, np.int8)[found.kept]
+    notes: dict[str, object] = {}
+    unused = sum(map(is_image_name, tree.members)) - len(names)
+    if unused:
+        notes["pictures without a label, not read"] = unused
+    if found.damaged:
+        notes["damaged pictures, left out"] = len(found.damaged)
+        notes["the first of them"] = [_printable(name) for name in found.damaged[:10]]
+    name = None
+    if classes == FER_CLASSES and found.native_sizes == {(SIDE, SIDE)} and found.all_grey:
+        name = fer2013_name(kept_labels, kept_usage)
+        # seven class folders of 48x48 faces could be any set: a part needs official file names too
+        if name != "FER-2013" and None in map(official_usage, kept_names):
+            name = None
+    return ImageSet(
+        name=name or _plain_name(tree.path),
+        images=found.images,
+        labels=kept_labels,
+        usage=kept_usage,
+        classes=classes,
+        files=np.array([_printable(name) for name in kept_names]),
+        notes=notes,
+    )
+
+
+def _plain_name(path: Path) -> str:
+    """Return the name of a source without its endings."""
+    return path.resolve().name.split(".")[0] or "data"
+
+
+def _printable(name: str) -> str:
+    """Replace bytes of a file name that are not text."""
+    return name.encode("utf-8", "replace").decode()

@@ -1,4 +1,4 @@
-"""Which kind of archive a file is, told by its first bytes and never by its name."""
+"""Zip, tar and gzip files as trees of members: bounded, and read without unpacking to disk."""
 
 import gzip
 import io
@@ -16,9 +16,17 @@ from fer_lightning.data.readers import limits
 from fer_lightning.data.readers.trees import Tree, is_image_name, is_junk, safe_name, unreadable
 from fer_lightning.errors import UserError
 
-# --- Guards around archives: what they declare, what they really deliver, and how they break
-
-
+GZIP_MAGIC = b"\x1f\x8b"
+_TAR_HEADER = 512  # bytes
+_BLOCK = limits.MIB  # bytes read at once
+_ENCRYPTED = 1  # bit of ZipInfo.flag_bits
+_HEADER_TYPES = (
+    tarfile.XHDTYPE,
+    tarfile.XGLTYPE,
+    tarfile.SOLARIS_XHDTYPE,
+    tarfile.GNUTYPE_LONGNAME,
+    tarfile.GNUTYPE_LONGLINK,
+)
 _DAMAGE: tuple[type[Exception], ...] = (
     zipfile.BadZipFile,
     tarfile.TarError,
@@ -33,12 +41,8 @@ _DAMAGE: tuple[type[Exception], ...] = (
 )
 
 
-class Bounded(io.RawIOBase):
-    """A stream that refuses to deliver more than `limit` bytes.
-
-    >>> Bounded(io.BytesIO(b"abc"), 3, Path("a.gz")).read(10)
-    b'abc'
-    """
+class _Bounded(io.RawIOBase):
+    """A stream that refuses to deliver more than `limit` bytes."""
 
     def __init__(self, file: BinaryIO, limit: int, path: Path) -> None:
         self._file = file
@@ -46,19 +50,17 @@ class Bounded(io.RawIOBase):
         self._path = path
 
     def readable(self) -> bool:
-        """Say that this is a stream to read from."""
         return True
 
     def read(self, size: int = -1) -> bytes:
-        """Read up to `size` bytes; with -1 as much as the limit allows."""
         data = self._file.read(size if size >= 0 else self._left + 1)
         self._left -= len(data)
         if self._left < 0:
-            raise bomb(self._path)
+            raise _bomb(self._path)
         return data
 
 
-class Gate:
+class _Gate:
     """Lets an archive's members in one by one while they are few, small, plain and inside it."""
 
     def __init__(self, path: Path) -> None:
@@ -77,7 +79,7 @@ class Gate:
         self._left -= size
         self._count += 1
         if self._left < 0:
-            raise bomb(self._path)
+            raise _bomb(self._path)
         if self._count > limits.MAX_MEMBERS:
             raise UserError(
                 f"expected at most {limits.MAX_MEMBERS:,} files in an archive, but {self._path} "
@@ -86,8 +88,7 @@ class Gate:
         return clean
 
 
-def bomb(path: Path) -> UserError:
-    """Say that an archive unpacks to more than it may."""
+def _bomb(path: Path) -> UserError:
     limit = limits.unpacked_limit(path.stat().st_size) / limits.MIB
     return UserError(
         f"expected an archive that unpacks to at most {limit:,.0f} MiB, but {path} holds more; "
@@ -96,7 +97,7 @@ def bomb(path: Path) -> UserError:
 
 
 @contextmanager
-def damage_told(path: Path, *also: type[Exception]) -> Iterator[None]:
+def _explain_damage(path: Path, *also: type[Exception]) -> Iterator[None]:
     """Turn what the standard library raises on a damaged archive into one sentence."""
     try:
         yield
@@ -109,22 +110,8 @@ def damage_told(path: Path, *also: type[Exception]) -> Iterator[None]:
         ) from error
 
 
-# --- The members of a tar file, gzipped or not, and single gzipped files, read as a stream
-
-
-GZIP_MAGIC = b"\x1f\x8b"
-_BLOCK = limits.MIB  # bytes read at once
-_HEADER_TYPES = (
-    tarfile.XHDTYPE,
-    tarfile.XGLTYPE,
-    tarfile.SOLARIS_XHDTYPE,
-    tarfile.GNUTYPE_LONGNAME,
-    tarfile.GNUTYPE_LONGLINK,
-)
-
-
 @contextmanager
-def unpacked(path: Path) -> Iterator[BinaryIO]:
+def _unpacked(path: Path) -> Iterator[BinaryIO]:
     """Open a file, gzipped or not, as a bounded stream of its unpacked bytes."""
     with path.open("rb") as raw:
         packed = raw.read(2) == GZIP_MAGIC
@@ -132,7 +119,7 @@ def unpacked(path: Path) -> Iterator[BinaryIO]:
         file = cast(BinaryIO, gzip.GzipFile(fileobj=raw)) if packed else raw
         size = path.stat().st_size
         limit = limits.unpacked_limit(size) if packed else size
-        yield cast(BinaryIO, Bounded(file, limit, path))
+        yield cast(BinaryIO, _Bounded(file, limit, path))
 
 
 class _SmallHeaders(tarfile.TarInfo):
@@ -144,7 +131,7 @@ class _SmallHeaders(tarfile.TarInfo):
         return super()._proc_member(tar)  # type: ignore[misc]  # tarfile's hook for subclasses
 
 
-class TarTree(Tree):
+class _TarTree(Tree):
     """The members of a tar file; each use reads the file once from its start."""
 
     def __init__(self, path: Path) -> None:
@@ -152,8 +139,8 @@ class TarTree(Tree):
         self._heads: dict[str, bytes] = {}
         self._places: dict[str, int] = {}  # name → which member; the last of a name counts
         sizes: dict[str, int] = {}
-        gate = Gate(path)
-        with damage_told(path, ValueError):  # tarfile: numbers in extended headers
+        gate = _Gate(path)
+        with _explain_damage(path, ValueError):  # tarfile: numbers in extended headers
             for place, (tar, member) in enumerate(self._stream()):
                 plain = member.isdir() or (member.isreg() and not member.issparse())
                 name = gate.admit(member.name, member.size, plain)
@@ -171,7 +158,7 @@ class TarTree(Tree):
     def read(self, names: Collection[str]) -> Iterator[tuple[str, bytes]]:
         """Yield the members in the order in which they lie in the file."""
         wanted = {self._places[name]: name for name in names}
-        with damage_told(self.path):
+        with _explain_damage(self.path):
             for place, (tar, member) in enumerate(self._stream()):
                 if place in wanted:
                     data = _content(tar, member).read(limits.MAX_IMAGE_FILE + 1)
@@ -182,7 +169,7 @@ class TarTree(Tree):
     @contextmanager
     def open(self, name: str) -> Iterator[BinaryIO]:
         """Open a member as a stream."""
-        with damage_told(self.path):
+        with _explain_damage(self.path):
             for place, (tar, member) in enumerate(self._stream()):
                 if place == self._places[name]:
                     yield _content(tar, member)
@@ -190,7 +177,7 @@ class TarTree(Tree):
 
     def _stream(self) -> Iterator[tuple[tarfile.TarFile, tarfile.TarInfo]]:
         with (
-            unpacked(self.path) as file,
+            _unpacked(self.path) as file,
             tarfile.open(fileobj=file, mode="r|", bufsize=_BLOCK, tarinfo=_SmallHeaders) as tar,
         ):
             for member in tar:
@@ -198,28 +185,17 @@ class TarTree(Tree):
                 tar.members = []  # type: ignore[attr-defined]  # tarfile would keep every header
 
 
-class GzipTree(Tree):
+class _GzipTree(Tree):
     """One gzipped file, such as ``fer2013.csv.gz``; its size stays unknown until it is read."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.members = {path.stem: path.stat().st_size}
 
-    def head(self, name: str) -> bytes:
-        """Return the first unpacked bytes."""
-        with self.open(name) as file:
-            return file.read(limits.HEAD)
-
-    def read(self, names: Collection[str]) -> Iterator[tuple[str, bytes]]:
-        """Yield the file if it is asked for."""
-        for name in names:
-            with self.open(name) as file:
-                yield name, file.read(limits.MAX_IMAGE_FILE + 1)
-
     @contextmanager
     def open(self, name: str) -> Iterator[BinaryIO]:
         """Open the file as a stream of its unpacked bytes."""
-        with damage_told(self.path), unpacked(self.path) as file:
+        with _explain_damage(self.path), _unpacked(self.path) as file:
             yield file
 
 
@@ -230,21 +206,15 @@ def _content(tar: tarfile.TarFile, member: tarfile.TarInfo) -> BinaryIO:
     return cast(BinaryIO, file)
 
 
-# --- The members of a zip file, read in place
-
-
-_ENCRYPTED = 1  # bit of ZipInfo.flag_bits
-
-
-class ZipTree(Tree):
+class _ZipTree(Tree):
     """The members of a zip file, refused as a whole if one of them is hostile."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        with damage_told(path, ValueError):  # zipfile: offsets before the file's start
+        with _explain_damage(path, ValueError):  # zipfile: offsets before the file's start
             self._zip = zipfile.ZipFile(path)
         self._infos: dict[str, zipfile.ZipInfo] = {}
-        gate = Gate(path)
+        gate = _Gate(path)
         for info in self._zip.infolist():
             kind = stat.S_IFMT(info.external_attr >> 16)  # 0 when packed on Windows
             is_dir = info.filename.endswith("/")  # ZipInfo.is_dir fails on an empty name
@@ -254,23 +224,16 @@ class ZipTree(Tree):
                 self._infos[name] = _readable(info, path)
         self.members = {name: info.file_size for name, info in sorted(self._infos.items())}
 
-    def head(self, name: str) -> bytes:
-        """Return the first bytes of a member."""
-        with self.open(name) as file:
-            return file.read(limits.HEAD)
-
     def read(self, names: Collection[str]) -> Iterator[tuple[str, bytes]]:
         """Yield the members in the order in which they lie in the file."""
-        for name in sorted(names, key=lambda name: self._infos[name].header_offset):
-            with self.open(name) as file:
-                yield name, file.read(limits.MAX_IMAGE_FILE + 1)
+        return super().read(sorted(names, key=lambda name: self._infos[name].header_offset))
 
     @contextmanager
     def open(self, name: str) -> Iterator[BinaryIO]:
         """Open a member as a stream that ends where its declared size does."""
         info = self._infos[name]
-        with damage_told(self.path), self._zip.open(info) as file:
-            yield cast(BinaryIO, Bounded(cast(BinaryIO, file), info.file_size, self.path))
+        with _explain_damage(self.path), self._zip.open(info) as file:
+            yield cast(BinaryIO, _Bounded(cast(BinaryIO, file), info.file_size, self.path))
 
     def close(self) -> None:
         """Close the zip file."""
@@ -287,9 +250,6 @@ def _readable(info: zipfile.ZipInfo, path: Path) -> zipfile.ZipInfo:
             "is packed in another way; unpack it"
         )
     return info
-
-
-_TAR_HEADER = 512  # bytes
 
 
 def sniff(head: bytes) -> Literal["zip", "gzip", "tar"] | None:
@@ -313,11 +273,11 @@ def open_archive(path: Path) -> Tree | None:
     except OSError as error:
         raise unreadable(path, error) from None
     if kind == "gzip":
-        with damage_told(path), unpacked(path) as stream:
-            return TarTree(path) if _is_tar(stream.read(_TAR_HEADER)) else GzipTree(path)
+        with _explain_damage(path), _unpacked(path) as stream:
+            return _TarTree(path) if _is_tar(stream.read(_TAR_HEADER)) else _GzipTree(path)
     if kind == "zip":
-        return ZipTree(path)
-    return TarTree(path) if kind == "tar" else None
+        return _ZipTree(path)
+    return _TarTree(path) if kind == "tar" else None
 
 
 def _is_tar(head: bytes) -> bool:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from fer_lightning.data.image_set import ImageSet, Usage
 from fer_lightning.data.readers import limits
-from fer_lightning.data.readers.pictures import resize, to_grey
+from fer_lightning.data.readers.pictures import conform
 from fer_lightning.data.readers.plain_pickle import RefusedError, plain_values
 from fer_lightning.data.readers.trees import Tree
 from fer_lightning.errors import UserError
@@ -26,11 +26,7 @@ _BATCH = re.compile(r"(?:data_batch_[1-5]|test_batch)\Z")
 
 
 def find_batches(names: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Find CIFAR-10's files among the paths of a tree: for each folder its batches, sorted.
-
-    >>> find_batches(["py/batches.meta", "py/test_batch", "py/data_batch_1", "py/readme.html"])
-    {'py': ('py/data_batch_1', 'py/test_batch')}
-    """
+    """Find CIFAR-10's files among the paths of a tree: for each folder its batches, sorted."""
     found: dict[str, tuple[str, ...]] = {}
     for name in sorted(names):
         folder, _, file = name.rpartition("/")
@@ -42,17 +38,7 @@ def find_batches(names: Iterable[str]) -> dict[str, tuple[str, ...]]:
 def read_batches(
     tree: Tree, names: Sequence[str], *, image_size: int | None, colour: bool | None
 ) -> ImageSet:
-    """Read batches and the class names that lie beside them.
-
-    Args:
-        tree: where they lie.
-        names: paths of the batches in one folder of it.
-        image_size: side to resize to.
-        colour: False for grey images; None keeps the colours.
-
-    Raises:
-        UserError: when a file is missing, damaged, or holds anything but arrays and plain values.
-    """
+    """Read batches and the class names that lie beside them."""
     folder = names[0].rpartition("/")[0]
     meta = f"{folder}/{META}" if folder else META
     if meta not in tree.members:
@@ -73,9 +59,10 @@ def read_batches(
         for name, (pixels, _) in zip(names, batches, strict=True)
         for row in range(1, len(pixels) + 1)
     ]
+    is_whole = all((usages == usage).sum() == count for usage, count in WHOLE.items())
     return ImageSet(
-        name=_name(usages),
-        images=_conform(images, image_size, colour),
+        name="CIFAR-10" if is_whole else f"CIFAR-10 (partial, {len(usages):,} images)",
+        images=conform(images, image_size, colour),
         labels=np.concatenate([labels for _, labels in batches]),
         usage=usages,
         classes=classes,
@@ -125,23 +112,3 @@ def _batch(
     if not all(type(label) is int and 0 <= label < classes for label in labels):
         raise UserError(f"expected labels from 0 to {classes - 1} in {where}, but got others")
     return pixels.reshape(-1, *SHAPE), np.array(labels, np.int64)
-
-
-def _conform(
-    images: NDArray[np.uint8], image_size: int | None, colour: bool | None
-) -> NDArray[np.uint8]:
-    """Bring (N, 3, 32, 32) to the asked-for size and channels."""
-    if image_size in (None, SHAPE[1]) and colour is not False:
-        return images
-    pictures = [np.ascontiguousarray(image.transpose(1, 2, 0)) for image in images]
-    if colour is False:
-        pictures = [to_grey(picture) for picture in pictures]
-    pictures = [resize(picture, image_size or SHAPE[1]) for picture in pictures]
-    stack = np.stack(pictures)
-    return stack[:, None] if colour is False else np.ascontiguousarray(stack.transpose(0, 3, 1, 2))
-
-
-def _name(usages: NDArray[np.int8]) -> str:
-    if all((usages == usage).sum() == count for usage, count in WHOLE.items()):
-        return "CIFAR-10"
-    return f"CIFAR-10 (partial, {len(usages):,} images)"

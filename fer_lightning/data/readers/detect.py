@@ -7,13 +7,11 @@ from enum import IntEnum
 from pathlib import Path, PurePosixPath
 from typing import Literal, NamedTuple
 
-from fer_lightning.data.readers import archives as archive
 from fer_lightning.data.readers import limits
-from fer_lightning.data.readers.archives import open_archive
+from fer_lightning.data.readers.archives import open_archive, sniff
 from fer_lightning.data.readers.cifar import find_batches
-from fer_lightning.data.readers.fer2013 import has_labels, has_usage, is_fer_csv
-from fer_lightning.data.readers.layout import Layout, find_layouts
-from fer_lightning.data.readers.listfile import is_list
+from fer_lightning.data.readers.fer2013 import column_names
+from fer_lightning.data.readers.layout import Layout, find_layouts, is_list
 from fer_lightning.data.readers.trees import FolderTree, Tree, is_image_name, unreadable
 from fer_lightning.errors import UserError
 
@@ -44,18 +42,10 @@ _KINDS: dict[str, frozenset[Rank]] = {
 
 @dataclass(frozen=True)
 class Form:
-    """A data set found in a tree.
-
-    Attributes:
-        rank: what it is.
-        where: path in the tree of its file or folder, ``""`` for the top.
-        layout: the class folders, if it consists of such.
-        lists: the list files, if it consists of such.
-        batches: the files of CIFAR-10's Python version, if it consists of such.
-    """
+    """A data set found in a tree: class folders, list files, CIFAR-10's batches or a CSV."""
 
     rank: Rank
-    where: str
+    where: str  # path in the tree of its file or folder, "" for the top
     layout: Layout | None = None
     lists: tuple[str, ...] = ()
     batches: tuple[str, ...] = ()
@@ -70,13 +60,13 @@ class NothingFoundError(UserError):
     """There is no data set of the wanted kind."""
 
 
-def find_forms(tree: Tree, kind: Kind = "auto") -> list[Form]:
+def _find_forms(tree: Tree, kind: Kind = "auto") -> list[Form]:
     """Return every data set that a tree holds, the preferred one first."""
     heads = {name: tree.head(name) for name in _texts(tree)}
-    csvs = [Form(_csv_rank(head), name) for name, head in heads.items() if is_fer_csv(head)]
+    csvs = [Form(_csv_rank(head), name) for name, head in heads.items() if _is_fer_csv(head)]
     csvs.sort(key=lambda form: (form.rank, -tree.members[form.where], form.where))
     layouts = [Form(_layout_rank(found), found.root, found) for found in find_layouts(tree.members)]
-    lists = tuple(name for name, head in heads.items() if not is_fer_csv(head) and is_list(head))
+    lists = tuple(name for name, head in heads.items() if not _is_fer_csv(head) and is_list(head))
     listed = [Form(Rank.LIST, lists[0], lists=lists)] if lists else []
     batches = [
         Form(Rank.CIFAR_BATCHES, folder, batches=names)
@@ -86,18 +76,17 @@ def find_forms(tree: Tree, kind: Kind = "auto") -> list[Form]:
     return sorted(forms, key=lambda form: form.rank)  # stable: keeps the order within a rank
 
 
-def find_archives(tree: Tree) -> list[str]:
-    """Return the files of a tree that are archives themselves."""
-    return [name for name in _texts(tree) if archive.sniff(tree.head(name)) is not None]
+def _archives(tree: Tree) -> list[str]:
+    return [name for name in _texts(tree) if sniff(tree.head(name)) is not None]
 
 
-def nothing_found(tree: Tree, kind: Kind) -> NothingFoundError:
+def _nothing_found(tree: Tree, kind: Kind) -> NothingFoundError:
     """Say what was looked for and what there is instead."""
     wanted = "FER-2013" if kind == "fer2013" else "a data set"
     forms = "a CSV with the columns emotion and pixels, class folders of pictures, or a list file"
     if not tree.members:
         return NothingFoundError(f"expected {wanted}, but {tree.path} is empty; put there {forms}")
-    inner = find_archives(tree)
+    inner = _archives(tree)
     if inner:
         return NothingFoundError(
             f"expected {wanted}, but {tree.path} holds the archive {inner[0]}; "
@@ -117,19 +106,21 @@ def _texts(tree: Tree) -> list[str]:
     return sorted(names, key=lambda name: (name.count("/"), name))[: limits.MAX_SNIFFED]
 
 
+def _is_fer_csv(head: bytes) -> bool:
+    return "pixels" in column_names(head)
+
+
 def _csv_rank(head: bytes) -> Rank:
-    if not has_labels(head):
+    columns = column_names(head)
+    if "emotion" not in columns:
         return Rank.CSV_WITHOUT_LABELS
-    return Rank.CSV if has_usage(head) else Rank.CSV_WITHOUT_USAGE
+    return Rank.CSV if "usage" in columns else Rank.CSV_WITHOUT_USAGE
 
 
 def _layout_rank(layout: Layout) -> Rank:
     if layout.is_fer:
         return Rank.EXPRESSION_FOLDERS
     return Rank.SPLIT_FOLDERS if layout.is_split else Rank.FOLDERS
-
-
-# --- From the path a user gives to the one file or folder that holds the data set
 
 
 class Location(NamedTuple):
@@ -162,8 +153,11 @@ def locate(path: Path, kind: Kind = "auto") -> Location:
     if not is_dir:
         raise UserError(f"expected a file or folder, but {path} is neither; name another path")
     tree = FolderTree(path)
-    found = [(form.rank, _place(path, form)) for form in find_forms(tree, kind)]
-    archives = [path / name for name in find_archives(tree)]
+    found = [
+        (form.rank, path if form.rank == Rank.LIST else path / PurePosixPath(form.where))
+        for form in _find_forms(tree, kind)
+    ]
+    archives = [path / name for name in _archives(tree)]
     if not found and len(archives) == 1:
         return Location(archives[0], ())
     if archives and (not found or found[0][0] > Rank.EXPRESSION_FOLDERS):
@@ -172,9 +166,10 @@ def locate(path: Path, kind: Kind = "auto") -> Location:
     else:
         found += [(Rank.FOLDERS, place) for place in archives]
     if not found:
-        raise nothing_found(tree, kind)
+        raise _nothing_found(tree, kind)
     places = list(dict.fromkeys(place for _, place in found))
-    return Location(places[0], tuple(_shown(place, path) for place in places[1:]))
+    others = (place.relative_to(path) if place != path else path for place in places[1:])
+    return Location(places[0], tuple(map(str, others)))
 
 
 @contextmanager
@@ -184,18 +179,18 @@ def open_source(path: Path, kind: Kind = "auto") -> Iterator[tuple[Tree, list[Fo
     if tree is None:
         tree, forms = _single_file(path, kind)
     else:
-        forms = find_forms(tree, kind)
+        forms = _find_forms(tree, kind)
     with tree:
         if not forms:
-            raise nothing_found(tree, kind)
+            raise _nothing_found(tree, kind)
         yield tree, forms
 
 
 def _single_file(path: Path, kind: Kind) -> tuple[Tree, list[Form]]:
     tree: Tree = FolderTree(path.parent, only=path.name)
     head = tree.head(path.name)
-    if is_fer_csv(head):
-        return tree, find_forms(tree, kind)
+    if _is_fer_csv(head):
+        return tree, _find_forms(tree, kind)
     if is_list(head) and kind != "fer2013":
         return FolderTree(path.parent), [Form(Rank.LIST, path.name, lists=(path.name,))]
     raise NothingFoundError(
@@ -213,14 +208,6 @@ def _described(head: bytes) -> str:
         return "is an archive of another kind (unpack it)"
     line = head.split(b"\n", 1)[0][:60].decode("utf-8", "replace")
     return f"begins with {line!r}"
-
-
-def _place(root: Path, form: Form) -> Path:
-    return root if form.rank == Rank.LIST else root / PurePosixPath(form.where)
-
-
-def _shown(place: Path, root: Path) -> str:
-    return str(place.relative_to(root)) if place != root else str(root)
 
 
 def _look_inside(archives: list[Path], kind: Kind, may_fail: bool) -> list[tuple[Rank, Path]]:

@@ -1,7 +1,6 @@
 """A FER-2013 CSV file, read block by block so that memory stays near the size of the images."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import BinaryIO, NamedTuple
 
 import numpy as np
@@ -12,14 +11,35 @@ from fer_lightning.data.labels import FER_CLASSES
 from fer_lightning.data.readers import limits
 from fer_lightning.errors import UserError
 
-# --- The first line of a FER-2013 CSV file: which column holds what
-
-
+SIDE = 48
+PIXELS = SIDE * SIDE
+USAGES = {
+    b"training": Usage.TRAINING,
+    b"publictest": Usage.PUBLIC_TEST,
+    b"privatetest": Usage.PRIVATE_TEST,
+}
+# images per usage (Training, PublicTest, PrivateTest) and class, in the order of FER_CLASSES
+FER2013_COUNTS = np.array(
+    [
+        [3995, 436, 4097, 7215, 4830, 3171, 4965],
+        [467, 56, 496, 895, 653, 415, 607],
+        [491, 55, 528, 879, 594, 416, 626],
+    ]
+)
+_BLOCK = limits.MIB // 2  # bytes parsed at once: small enough for the processor's cache
 _BOM = b"\xef\xbb\xbf"  # some editors put it before UTF-8
+_ZERO, _SPACE, _COMMA, _NEWLINE = (np.uint8(ord(letter)) for letter in "0 ,\n")
 
 
-@dataclass(frozen=True)
-class Header:
+class Rows(NamedTuple):
+    """Consecutive rows: (n, 2304) uint8 pixels, (n,) int64 labels, (n,) int8 usages."""
+
+    pixels: NDArray[np.uint8]
+    labels: NDArray[np.int64]
+    usage: NDArray[np.int8]
+
+
+class _Header(NamedTuple):
     """The columns by position; `usage` is None when the file does not tell the official split."""
 
     width: int
@@ -29,50 +49,15 @@ class Header:
 
 
 def column_names(head: bytes) -> list[str]:
-    r"""Return the first line's fields in small letters, without blanks and quotes.
-
-    >>> column_names(b'"emotion", Usage, pixels\r\n0,')
-    ['emotion', 'usage', 'pixels']
-    """
+    """Return the first line's fields in small letters, without blanks and quotes."""
     line = head.removeprefix(_BOM).split(b"\n", 1)[0].decode("utf-8", "replace")
     return [name.strip(' \t\r"').lower() for name in line.split(",")]
 
 
-def is_fer_csv(head: bytes) -> bool:
-    r"""Tell by its first line whether a file is a CSV of faces, labelled or not.
-
-    >>> is_fer_csv(b"emotion,pixels,Usage\n0,70 80"), is_fer_csv(b"path,label\n")
-    (True, False)
-    """
-    return "pixels" in column_names(head)
-
-
-def has_labels(head: bytes) -> bool:
-    r"""Tell by its first line whether a CSV of faces says which expression each shows.
-
-    >>> has_labels(b"emotion,pixels\n"), has_labels(b"pixels\n")
-    (True, False)
-    """
-    return "emotion" in column_names(head)
-
-
-def has_usage(head: bytes) -> bool:
-    r"""Tell by its first line whether a CSV of faces tells the official split.
-
-    >>> has_usage(b"emotion, Usage, pixels\n"), has_usage(b"emotion,pixels\n")
-    (True, False)
-    """
-    return "usage" in column_names(head)
-
-
-def parse_header(head: bytes, where: str) -> Header:
-    r"""Find the columns of a CSV of faces, in any order.
-
-    >>> parse_header(b"emotion, Usage, pixels\n", "icml_face_data.csv")
-    Header(width=3, emotion=0, pixels=2, usage=1)
-    """
+def _parse_header(head: bytes, where: str) -> _Header:
+    """Find the columns of a CSV of faces, in any order."""
     columns = column_names(head)
-    if not has_labels(head):
+    if "emotion" not in columns:
         raise UserError(
             f"expected the columns emotion and pixels, but {where} has no labels (only "
             f"{', '.join(columns)}); use fer2013.csv, icml_face_data.csv or train.csv"
@@ -83,35 +68,18 @@ def parse_header(head: bytes, where: str) -> Header:
             f"expected each column once, but {where} has {repeated[0]} twice; remove one"
         )
     usage = columns.index("usage") if "usage" in columns else None
-    return Header(len(columns), columns.index("emotion"), columns.index("pixels"), usage)
-
-
-# --- Text such as ``70 80 255`` to uint8 numbers, a whole block of rows at once
-
-
-_ZERO, _SPACE = np.uint8(ord("0")), np.uint8(ord(" "))
+    return _Header(len(columns), columns.index("emotion"), columns.index("pixels"), usage)
 
 
 def parse_numbers(text: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[np.intp]] | None:
-    """Read all numbers of a text of digits and blanks.
+    """Read all numbers of a text of digits and blanks, (L,): values, and where each one ends.
 
     Every byte is first taken as if a number ended there: its digit, plus ten times the digit
     before, plus a hundred times the one before that. Then the real ends are picked. That needs
     about ten passes of byte arithmetic and no loop over numbers.
 
-    Args:
-        text: (L,) uint8 characters.
-
-    Returns:
-        values: (n,) uint8.
-        ends: (n,) index of each number's last digit in the text.
-        None when the text holds anything but digits and blanks, a number above 255 or one of more
-        than three digits: then a slower and more patient reader must look.
-
-    >>> parse_numbers(np.frombuffer(b"7 0 255", np.uint8))
-    (array([  7,   0, 255], dtype=uint8), array([0, 2, 6]))
-    >>> parse_numbers(np.frombuffer(b"7 256", np.uint8)) is None
-    True
+    Returns None when the text holds anything but digits and blanks, a number above 255 or one of
+    more than three digits: then a slower and more patient reader must look.
     """
     digit = text - _ZERO  # blanks wrap to 240
     is_digit = digit < 10
@@ -138,35 +106,8 @@ def parse_numbers(text: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[n
     return tail, ends
 
 
-# --- Rows of a FER-2013 CSV to arrays: a fast way for clean blocks, a patient one that explains
-
-
-SIDE = 48
-PIXELS = SIDE * SIDE
-USAGES = {
-    b"training": Usage.TRAINING,
-    b"publictest": Usage.PUBLIC_TEST,
-    b"privatetest": Usage.PRIVATE_TEST,
-}
-_BLANK, _COMMA, _NEWLINE = 32, 44, 10
-
-
-class Rows(NamedTuple):
-    """Consecutive rows: (n, 2304) uint8 pixels, (n,) int64 labels, (n,) int8 usages."""
-
-    pixels: NDArray[np.uint8]
-    labels: NDArray[np.int64]
-    usage: NDArray[np.int8]
-
-
-def fast_rows(block: bytes, header: Header) -> Rows | None:
-    r"""Parse whole lines at once, or return None when anything about them is unusual.
-
-    >>> line = b"3," + b" ".join([b"255"] * 2304) + b",Training\n"
-    >>> rows = fast_rows(line * 2, Header(width=3, emotion=0, pixels=1, usage=2))
-    >>> rows.pixels.shape, rows.labels.tolist(), rows.usage.tolist()
-    ((2, 2304), [3, 3], [0, 0])
-    """
+def _fast_rows(block: bytes, header: _Header) -> Rows | None:
+    """Parse whole lines at once, or return None when anything about them is unusual."""
     text = np.frombuffer(bytearray(block), np.uint8)
     newlines = np.flatnonzero(text == _NEWLINE)
     commas = np.flatnonzero(text == _COMMA)
@@ -181,7 +122,7 @@ def fast_rows(block: bytes, header: Header) -> Rows | None:
 
     if not (edges[:, header.emotion + 1] - edges[:, header.emotion] == 2).all():  # one character
         return None
-    labels = text[edges[:, header.emotion] + 1] - np.uint8(ord("0"))
+    labels = text[edges[:, header.emotion] + 1] - _ZERO
     usage = _fast_usages(block, edges, header)
     if usage is None or (labels >= len(FER_CLASSES)).any():
         return None
@@ -189,9 +130,9 @@ def fast_rows(block: bytes, header: Header) -> Rows | None:
     bounds = edges[:, header.pixels : header.pixels + 2]
     end = 0
     for start, next_end in bounds.tolist():  # leave nothing but pixels in the text
-        text[end : start + 1] = _BLANK
+        text[end : start + 1] = _SPACE
         end = next_end
-    text[end:] = _BLANK
+    text[end:] = _SPACE
     parsed = parse_numbers(text)
     if parsed is None or len(parsed[0]) != n * PIXELS:
         return None
@@ -202,7 +143,7 @@ def fast_rows(block: bytes, header: Header) -> Rows | None:
     return Rows(values.reshape(n, PIXELS), labels.astype(np.int64), usage)
 
 
-def _fast_usages(block: bytes, edges: NDArray[np.intp], header: Header) -> NDArray[np.int8] | None:
+def _fast_usages(block: bytes, edges: NDArray[np.intp], header: _Header) -> NDArray[np.int8] | None:
     if header.usage is None:
         return np.full(len(edges), Usage.UNKNOWN, np.int8)
     spans = edges[:, header.usage : header.usage + 2].tolist()
@@ -210,8 +151,8 @@ def _fast_usages(block: bytes, edges: NDArray[np.intp], header: Header) -> NDArr
     return None if None in found else np.array(found, np.int8)
 
 
-def patient_rows(block: bytes, header: Header, first_row: int, where: str) -> Rows:
-    """Parse line by line; a fault is told with its row, counted from 1 below the header."""
+def _patient_rows(block: bytes, header: _Header, first_row: int, where: str) -> Rows:
+    """Parse line by line; a fault is reported with its row, counted from 1 below the header."""
     pixels, labels, usages = [], [], []
     row = first_row
     for line in block.split(b"\n"):
@@ -227,9 +168,10 @@ def patient_rows(block: bytes, header: Header, first_row: int, where: str) -> Ro
             )
         labels.append(_label(fields[header.emotion], place))
         pixels.append(_pixels(fields[header.pixels], place))
-        usages.append(
-            Usage.UNKNOWN if header.usage is None else _usage(fields[header.usage], place)
-        )
+        if header.usage is None:
+            usages.append(Usage.UNKNOWN)
+        else:
+            usages.append(parse_usage(fields[header.usage], place, "mend or remove the row"))
     return Rows(
         np.array(pixels, np.uint8).reshape(-1, PIXELS),
         np.array(labels, np.int64),
@@ -246,12 +188,13 @@ def _label(field: bytes, place: str) -> int:
     return int(field)
 
 
-def _usage(field: bytes, place: str) -> Usage:
-    usage = USAGES.get(field.lower())
+def parse_usage(field: bytes, place: str, remedy: str) -> Usage:
+    """Return the part of the split that a field names, or refuse it."""
+    usage = USAGES.get(field.strip().lower())
     if usage is None:
         raise UserError(
             f"expected Usage Training, PublicTest or PrivateTest, but got {_shown(field)} in "
-            f"{place}; mend or remove the row"
+            f"{place}; {remedy}"
         )
     return usage
 
@@ -276,34 +219,22 @@ def _shown(field: bytes) -> str:
     return repr(field[:40].decode("utf-8", "replace"))
 
 
-_BLOCK = limits.MIB // 2  # bytes parsed at once: small enough for the processor's cache
-
-
 def read_csv(file: BinaryIO, where: str) -> Rows:
-    r"""Read every row of a CSV with the columns emotion, pixels and perhaps Usage.
+    """Read every row of a CSV with the columns emotion, pixels and perhaps Usage.
 
-    Args:
-        file: the file's bytes.
-        where: its name, for messages.
-
-    Returns:
-        (N, 1, 48, 48) uint8 images, (N,) int64 labels, (N,) int8 usages.
-
-    >>> import io
-    >>> row = "6,Training," + " ".join(["7"] * 2304)
-    >>> rows = read_csv(io.BytesIO(f"emotion, Usage, pixels\n{row}\n".encode()), "faces.csv")
-    >>> rows.pixels.shape, rows.labels, rows.usage
-    ((1, 1, 48, 48), array([6]), array([0], dtype=int8))
+    Pixels come as (N, 1, 48, 48); `where` names the file in messages.
     """
-    _keep_freed_memory()
+    # glibc reuses freed arrays once it has seen one almost as large as the 32 MiB that it is
+    # willing to learn from (2.6 s → 1.0 s)
+    np.empty(31 * limits.MIB, np.uint8)
     blocks = _blocks(file, where)
-    header = parse_header(next(blocks, b""), where)
+    header = _parse_header(next(blocks, b""), where)
     parts: list[Rows] = []
     row = 0
     for block in blocks:
-        part = fast_rows(block, header)
+        part = _fast_rows(block, header)
         if part is None:
-            part = patient_rows(block, header, row, where)
+            part = _patient_rows(block, header, row, where)
         parts.append(part)
         row += len(part.labels)
     if row == 0:
@@ -345,34 +276,11 @@ def _plain(block: bytes) -> bytes:
     return block.replace(b'"', b"") if b'"' in block else block
 
 
-def _keep_freed_memory() -> None:
-    """Make glibc reuse freed arrays: it learns from the size of what was freed (2.6 s → 1.0 s)."""
-    np.empty(31 * limits.MIB, np.uint8)  # just below the 32 MiB that it is willing to learn
-
-
-# --- FER-2013's own numbers, by which a full or partial copy of it is recognised
-
-
-# images per usage (Training, PublicTest, PrivateTest) and class, in the order of FER_CLASSES
-FER2013_COUNTS = np.array(
-    [
-        [3995, 436, 4097, 7215, 4830, 3171, 4965],
-        [467, 56, 496, 895, 653, 415, 607],
-        [491, 55, 528, 879, 594, 416, 626],
-    ]
-)
-
-
 def fer2013_name(labels: NDArray[np.int64], usage: NDArray[np.int8]) -> str | None:
     """Name a set of 48x48 grey faces of the seven classes after FER-2013 if its counts allow it.
 
-    Args:
-        labels: (N,) class indices in the order of FER_CLASSES.
-        usage: (N,) values of `Usage`.
-
-    Returns:
-        ``"FER-2013"`` for a whole copy, whatever its own split is; ``"FER-2013 (partial, ...)"``
-        when it holds fewer images and no part more than the original; otherwise None.
+    ``"FER-2013"`` is a whole copy, whatever its own split is; ``"FER-2013 (partial, ...)"`` holds
+    fewer images and no part more than the original; otherwise None.
 
     >>> fer2013_name(np.array([0, 3, 6]), np.zeros(3, np.int8))
     'FER-2013 (partial, 3 images)'

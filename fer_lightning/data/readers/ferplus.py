@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from fer_lightning.data.image_set import ImageSet, Usage
 from fer_lightning.data.labels import FERPLUS_CLASSES, canonical
 from fer_lightning.data.readers import limits
-from fer_lightning.data.readers.fer2013 import USAGES
+from fer_lightning.data.readers.fer2013 import parse_usage
 from fer_lightning.data.readers.trees import unreadable
 from fer_lightning.errors import UserError
 
@@ -33,19 +33,12 @@ class Votes(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """What the votes say.
+    """What the votes say."""
 
-    Attributes:
-        labels: (N,) int64 index into FERPLUS_CLASSES; -1 where unknown or NF won.
-        soft: (N, 8) float32 shares of the eight expressions' votes; zero where nobody named one.
-        agreement: (N,) float64 share of all votes that the winner got.
-        tied: (N,) bool, whether an expression won against an equal number of other votes.
-    """
-
-    labels: NDArray[np.int64]
-    soft: NDArray[np.float32]
-    agreement: NDArray[np.float64]
-    tied: NDArray[np.bool_]
+    labels: NDArray[np.int64]  # (N,) index into FERPLUS_CLASSES; -1 where unknown or NF won
+    soft: NDArray[np.float32]  # (N, 8) shares of the eight expressions' votes; 0 without any
+    agreement: NDArray[np.float64]  # (N,) share of all votes that the winner got
+    tied: NDArray[np.bool_]  # (N,) whether an expression won against as many other votes
 
 
 def judge(counts: NDArray[np.int64], own_labels: NDArray[np.int64]) -> Verdict:
@@ -81,18 +74,12 @@ def join(
 ) -> ImageSet:
     """Give the rows of ``fer2013.csv`` the labels that FERPlus' voters gave them.
 
-    Rows won by unknown or NF, or by less than `min_agreement`, are left out and counted in the
-    notes.
-
-    Args:
-        faces: every row of the CSV file, in its order.
-        path: ``fer2013new.csv``.
-        soft_labels: whether to keep the distribution of votes over the eight expressions.
-        min_agreement: smallest share of all votes, from 0 to 1, that the winner must have.
+    Rows won by unknown or NF, or by less than `min_agreement` of all votes, are left out and
+    counted in the notes. Faces are every row of the CSV file, in its order.
     """
     if not 0 <= min_agreement <= 1:
         raise UserError(f"expected min_agreement from 0 to 1, but got {min_agreement}; change it")
-    votes = read_votes(path)
+    votes = _read_votes(path)
     if len(votes.counts) != len(faces):
         raise UserError(
             f"expected one row of votes for each of {len(faces):,} faces, but {path} has "
@@ -125,8 +112,7 @@ def join(
     )
 
 
-def read_votes(path: Path) -> Votes:
-    """Read ``fer2013new.csv``."""
+def _read_votes(path: Path) -> Votes:
     try:
         with path.open("rb") as file:
             data = file.read(limits.MAX_LIST_FILE + 1)
@@ -156,25 +142,15 @@ def read_votes(path: Path) -> Votes:
                 f"expected {len(header)} columns, but got {len(row)} in {place}; "
                 "the file is cut off or damaged: download it again"
             )
-        counts[index] = [_count(row[column], place) for column in columns]
-        usage[index] = _usage(row[usage_column], place)
+        counts[index] = [_count(row[column].strip(), place) for column in columns]
+        part = row[usage_column].encode("utf-8", "replace")
+        usage[index] = parse_usage(part, place, "download it again")
     return Votes(counts, usage)
 
 
 def _count(field: str, place: str) -> int:
-    field = field.strip()
     if not (field.isascii() and field.isdigit() and len(field) < 9 and int(field) <= _MAX_VOTES):
         raise UserError(
             f"expected a number of votes, but got {field[:40]!r} in {place}; download it again"
         )
     return int(field)
-
-
-def _usage(field: str, place: str) -> Usage:
-    usage = USAGES.get(field.strip().lower().encode("utf-8", "replace"))
-    if usage is None:
-        raise UserError(
-            f"expected Usage Training, PublicTest or PrivateTest, but got {field[:40]!r} in "
-            f"{place}; download it again"
-        )
-    return usage

@@ -30,9 +30,6 @@ def read_scheme(path: str | Path) -> tuple[Regions, dict[str, tuple[int, ...]]]:
 
     Returns:
         The regions, and the pixel values of each that has a mask.
-
-    Raises:
-        UserError: the file is missing, too large, no YAML, or says something else.
     """
     path = Path(path)
     if not path.is_file() or path.stat().st_size > MAX_YAML:
@@ -79,10 +76,6 @@ def with_label_maps(image_set: ImageSet, folder: str | Path, scheme: str | Path)
 
     The label map of ``scratch/07.jpg`` is ``scratch/07.png`` in that folder: grey, of the picture's
     size or of the same shape before resizing.
-
-    Raises:
-        UserError: a label map is missing, no grey picture, or has values without a name; or no
-            image has a pixel of the primary region.
     """
     regions, values = read_scheme(scheme)
     if not Path(folder).is_dir():

@@ -76,17 +76,13 @@ def plain_values(data: bytes) -> object:
 
 
 class _Machine:
-    """Follows instructions; every value lies on a stack, a mark begins a new one.
-
-    Args:
-        budget: bytes of text that may be turned into bytes, so that one text cannot be many times.
-    """
+    """Follows instructions; every value lies on a stack, a mark begins a new one."""
 
     def __init__(self, budget: int) -> None:
         self.stack: list[Any] = []
         self.below: list[list[Any]] = []  # the stacks before each mark
         self.memo: dict[int, Any] = {}
-        self.budget = budget
+        self.budget = budget  # bytes of text that may become bytes, or one text could be many times
 
     def follow(self, opcode: str, argument: Any) -> None:
         """Follow one instruction or refuse it."""

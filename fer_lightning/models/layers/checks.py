@@ -1,4 +1,6 @@
-"""Checks of constructor arguments, so that a mistake is told before anything is built."""
+"""Checks of constructor arguments, so that a mistake is reported before anything is built."""
+
+from collections.abc import Sequence
 
 from fer_lightning.errors import UserError
 
@@ -23,13 +25,26 @@ def check_sizes(least: int = 1, most: int = MOST, **sizes: int) -> None:
 
 
 def check_rates(**rates: float) -> None:
-    """Refuse a probability outside [0, 1).
-
-    >>> check_rates(dropout=1.5)
-    Traceback (most recent call last):
-    ...
-    fer_lightning.errors.UserError: expected dropout in [0, 1) but got 1.5
-    """
+    """Refuse a probability outside [0, 1)."""
     for name, rate in rates.items():
         if not isinstance(rate, int | float) or not 0 <= rate < 1:
             raise UserError(f"expected {name} in [0, 1) but got {rate!r:.40}")
+
+
+def check_widths(widths: Sequence[int], count: int) -> None:
+    """Refuse anything but the widths of so many convolutions."""
+    if len(widths) != count:
+        raise UserError(f"expected widths of {count} convolutions but got {widths}")
+    for width in widths:
+        check_sizes(widths=width)
+
+
+def check_stem(image_size: int, stride: int) -> int:
+    """Return the side of the grid that a stem makes of images."""
+    check_sizes(image_size=image_size)
+    if image_size % stride:
+        raise UserError(
+            f"expected image_size divisible by {stride}, the stem's stride, but got {image_size}; "
+            f"resize to {max(round(image_size / stride), 1) * stride}"
+        )
+    return image_size // stride

@@ -1,6 +1,6 @@
 """What all transformers of ours over patches share, whatever makes their patches."""
 
-from typing import Literal, cast
+from typing import Literal, NamedTuple, cast
 
 import torch
 from torch import Tensor, nn
@@ -20,15 +20,43 @@ from fer_lightning.models.layers.pooling import (
 from fer_lightning.models.layers.transformer import Block, init_linear, tokens_to_grid
 
 
+class Sizes(NamedTuple):
+    """Sizes of a transformer, in the order and with the meaning of `ViT`'s arguments."""
+
+    dim: int
+    depth: int
+    heads: int
+    mlp_ratio: float
+    dropout: float
+    drop_path: float
+    pool: Literal["cls", "mean"]
+
+    def check(self) -> "Sizes":
+        """Refuse sizes that do not fit each other, before anything is built."""
+        check_sizes(dim=self.dim, heads=self.heads)
+        check_sizes(most=1000, depth=self.depth)
+        check_sizes(mlp_width=int(self.dim * self.mlp_ratio))
+        check_rates(dropout=self.dropout, drop_path=self.drop_path)
+        if self.dim % self.heads:
+            raise UserError(
+                f"expected dim divisible by heads but got {self.dim} and {self.heads}; "
+                "change either"
+            )
+        if self.pool not in ("cls", "mean"):
+            raise UserError(f"expected pool 'cls' or 'mean' but got {self.pool!r}")
+        return self
+
+
 class PatchTransformer(VisionModel):
     """Patches, learned positions, pre-norm layers and a linear head.
 
-    `pooling` may change while training goes on: it is no weight.
+    `pooling` may change during training: it is no weight.
+
+    `stem` leads from images to what `embed` takes (an empty one for images themselves), and `embed`
+    to patches row by row, (B, h·w, dim); `grid` is h and w.
+    Arguments that its models share are described here, once for the help of the command line.
 
     Args:
-        stem: from images to what `embed` takes; an empty one for images themselves.
-        embed: from there to patches row by row, (B, h·w, dim).
-        grid: rows and columns of patches.
         num_classes: number of classes.
         dim: width of a token, divisible by `heads`.
         depth: number of layers.
@@ -38,9 +66,11 @@ class PatchTransformer(VisionModel):
         drop_path: rate at which the last layer's residual branches are dropped whole, rising
             linearly from 0 at the first layer.
         pool: the head reads the [CLS] token, or the mean of the patches (then there is no [CLS]).
-        pooling: which patches and tokens are kept.
-        qkv_bias: whether queries, keys and values have a bias.
-        norm_eps: what norms add to the variance.
+        keep_patches: how many of the patches reach the first layer; None for all.
+        keep_rate: share of patch tokens that each layer of the second half passes on.
+        patch_criterion: what makes a patch strong; ``"lanet"`` adds weights.
+        token_criterion: how the heads' products of [CLS]'s query and a key make a token strong.
+        patch_mode: leave weak patches out, or multiply all by their strength.
     """
 
     pooling: AttentivePooling
@@ -50,20 +80,14 @@ class PatchTransformer(VisionModel):
         stem: nn.Module,
         embed: nn.Module,
         grid: tuple[int, int],
-        *,
         num_classes: int,
-        dim: int,
-        depth: int,
-        heads: int,
-        mlp_ratio: float,
-        dropout: float,
-        drop_path: float,
-        pool: Literal["cls", "mean"],
+        sizes: Sizes,
         pooling: AttentivePooling,
         qkv_bias: bool = True,
         norm_eps: float = 1e-5,
     ) -> None:
         super().__init__()
+        dim, depth, heads, mlp_ratio, dropout, drop_path, pool = sizes
         self.num_prefix_tokens = 1 if pool == "cls" else 0
         pooling.check(grid[0] * grid[1], has_cls=pool == "cls")
         self.pooling = pooling
@@ -119,15 +143,8 @@ class PatchTransformer(VisionModel):
 
     def start(self, ids: Tensor | None, maps: list[Tensor] | None = None) -> Pass:
         """Return a pass through the layers of tokens at these places."""
-        return Pass(
-            self.pooling,
-            self.num_prefix_tokens,
-            self.places,
-            ids,
-            self.canvas,
-            self._cam_index,
-            maps,
-        )
+        prefix, places = self.num_prefix_tokens, self.places
+        return Pass(self.pooling, prefix, places, ids, self.canvas, self._cam_index, maps)
 
     def features(self, x: Tensor) -> Tensor:
         """Return the normalised [CLS] token, or the mean of the normalised patches, (B, dim)."""
@@ -185,27 +202,3 @@ class PatchTransformer(VisionModel):
     def positions(self) -> Tensor:
         """The learned position of each patch, (h, w, dim)."""
         return self.pos_embed[0, self.num_prefix_tokens :].unflatten(0, self.grid)
-
-
-def check_transformer(
-    dim: int,
-    depth: int,
-    heads: int,
-    mlp_ratio: float,
-    dropout: float,
-    drop_path: float,
-    pool: str,
-) -> None:
-    """Refuse sizes of a transformer that do not fit each other, before anything is built.
-
-    Raises:
-        UserError: naming the argument.
-    """
-    check_sizes(dim=dim, heads=heads)
-    check_sizes(most=1000, depth=depth)
-    check_sizes(mlp_width=int(dim * mlp_ratio))
-    check_rates(dropout=dropout, drop_path=drop_path)
-    if dim % heads:
-        raise UserError(f"expected dim divisible by heads but got {dim} and {heads}; change either")
-    if pool not in ("cls", "mean"):
-        raise UserError(f"expected pool 'cls' or 'mean' but got {pool!r}")

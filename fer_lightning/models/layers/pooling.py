@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, Protocol, get_args
+from typing import Any, Literal, Protocol, get_args
 
 import torch
 from torch import Tensor, nn
@@ -45,17 +45,14 @@ class AttentivePooling:
     patch_mode: PatchMode = "hard"
 
     def check(self, patches: int, has_cls: bool) -> None:
-        """Refuse what makes no sense for a model of so many patches.
-
-        Raises:
-            UserError: naming the argument.
-        """
-        words: tuple[tuple[str, str, tuple[str, ...]], ...] = (
-            ("patch_criterion", self.patch_criterion, get_args(PatchCriterion)),
-            ("token_criterion", self.token_criterion, get_args(TokenCriterion)),
-            ("patch_mode", self.patch_mode, get_args(PatchMode)),
-        )
-        for name, word, known in words:
+        """Refuse what makes no sense for a model of so many patches."""
+        words = {
+            "patch_criterion": PatchCriterion,
+            "token_criterion": TokenCriterion,
+            "patch_mode": PatchMode,
+        }
+        for name, choices in words.items():
+            word, known = getattr(self, name), get_args(choices)
             if word not in known:
                 raise UserError(
                     f"expected a {name} but got {word!r:.40}; {nearest(str(word), known)}"
@@ -129,42 +126,17 @@ class AttentivePooling:
         )
 
 
-# --- Tokens that know their places: choosing some, and laying them out over all places again
-
-
-def strongest(scores: Tensor, k: int) -> Tensor:
-    """Return the indices of the k largest scores of each row, in ascending order, (B, k).
-
-    >>> import torch
-    >>> strongest(torch.tensor([[3.0, 1.0, 2.0]]), 2)
-    tensor([[0, 2]])
-    """
+def _strongest(scores: Tensor, k: int) -> Tensor:
+    """Return the indices of the k largest scores of each row, in ascending order, (B, k)."""
     return scores.topk(k, dim=1, sorted=False).indices.sort(dim=1).values
 
 
 def take(tokens: Tensor, ids: Tensor) -> Tensor:
-    """Return the tokens with these indices: (B, n, D) of (B, N, D) and (B, n).
-
-    >>> import torch
-    >>> take(torch.tensor([[[5.0], [6.0], [7.0]]]), torch.tensor([[0, 2]]))
-    tensor([[[5.],
-             [7.]]])
-    """
+    """Return the tokens with these indices: (B, n, D) of (B, N, D) and (B, n)."""
     return tokens.gather(1, ids[..., None].expand(-1, -1, tokens.shape[-1]))
 
 
-def spread(tokens: Tensor, ids: Tensor, places: int) -> Tensor:
-    """Lay tokens, (B, n, D), at their places, (B, n), with zeros at the others: (B, places, D).
-
-    >>> import torch
-    >>> spread(torch.tensor([[[5.0], [7.0]]]), torch.tensor([[0, 2]]), 3)[0, :, 0]
-    tensor([5., 0., 7.])
-    """
-    canvas = tokens.new_zeros(tokens.shape[0], places, tokens.shape[-1])
-    return canvas.scatter(1, ids[..., None].expand_as(tokens), tokens)
-
-
-def spread_square(weights: Tensor, ids: Tensor, places: int) -> Tensor:
+def _spread_square(weights: Tensor, ids: Tensor, places: int) -> Tensor:
     """Lay attention, (B, heads, n, n), out as (B, heads, places, places); other rows are zero."""
     B, H, n, _ = weights.shape
     wide = weights.new_zeros(B, H, n, places)
@@ -173,14 +145,8 @@ def spread_square(weights: Tensor, ids: Tensor, places: int) -> Tensor:
     return square.scatter(2, ids[:, None, :, None].expand(-1, H, -1, places), wide)
 
 
-def take_square(square: Tensor, ids: Tensor) -> Tensor:
-    """Return the rows and columns of these tokens: the inverse of `spread_square`.
-
-    >>> import torch
-    >>> ids, weights = torch.tensor([[0, 2]]), torch.rand(1, 1, 2, 2)
-    >>> torch.equal(take_square(spread_square(weights, ids, 3), ids), weights)
-    True
-    """
+def _take_square(square: Tensor, ids: Tensor) -> Tensor:
+    """Return the rows and columns of these tokens: the inverse of `_spread_square`."""
     _, H, N, _ = square.shape
     wide = square.gather(2, ids[:, None, :, None].expand(-1, H, -1, N))
     return wide.gather(3, ids[:, None, None].expand(-1, H, ids.shape[1], -1))
@@ -189,7 +155,6 @@ def take_square(square: Tensor, ids: Tensor) -> Tensor:
 def left_mask(ids: Tensor, places: int, prefix: int, grid: tuple[int, int]) -> Tensor:
     """Return which patches are among the tokens at these places, (B, h, w) bools.
 
-    >>> import torch
     >>> left_mask(torch.tensor([[0, 1, 4]]), places=5, prefix=1, grid=(2, 2)).int()
     tensor([[[1, 0],
              [0, 1]]], dtype=torch.int32)
@@ -199,62 +164,34 @@ def left_mask(ids: Tensor, places: int, prefix: int, grid: tuple[int, int]) -> T
 
 
 class Canvas(nn.Module):
-    """`spread` as a layer, so that Grad-CAM can read all places at its output."""
+    """Lays tokens out, as a layer, so that Grad-CAM can read all places at its output."""
 
     def forward(self, tokens: Tensor, ids: Tensor, places: int) -> Tensor:
-        """Return (B, places, D) of tokens, (B, n, D), at the places ids, (B, n)."""
-        return spread(tokens, ids, places)
+        """Return (B, places, D) of tokens, (B, n, D), at the places ids, (B, n); others are 0."""
+        canvas = tokens.new_zeros(tokens.shape[0], places, tokens.shape[-1])
+        return canvas.scatter(1, ids[..., None].expand_as(tokens), tokens)
 
 
-# --- Attentive patch pooling: leave weak patches out before the transformer, or weaken them
-
-
-def patch_scores(patches: Tensor, criterion: PatchCriterion) -> Tensor:
-    """Return the strength of each patch, (B, N), from its channels, (B, N, D).
-
-    >>> import torch
-    >>> patch_scores(torch.tensor([[[1.0, -4.0], [2.0, 1.0]]]), "abs")
-    tensor([[5., 3.]])
-    """
+def _patch_scores(patches: Tensor, criterion: PatchCriterion) -> Tensor:
+    """Return the strength of each patch, (B, N), from its channels, (B, N, D)."""
     if criterion == "abs":
         return patches.abs().sum(-1)
     return patches.sum(-1) if criterion == "sum" else patches.amax(-1)
 
 
-class LANet(nn.Sequential):
-    """Two 1x1 convolutions (here linear layers over channels) that give each patch one number.
-
-    As in the source there is no sigmoid at the end: the order counts.
-    """
-
-    def __init__(self, dim: int, reduction: int = 16) -> None:
-        hidden = max(dim // reduction, 1)
-        super().__init__(nn.Linear(dim, hidden), nn.ReLU(), nn.Linear(hidden, 1))
-
-
 class PatchPooling(nn.Module):
     """Choose the patches that reach the first layer.
 
-    No weights, except with the criterion ``"lanet"``: there the map multiplies the patches before
-    the choice, because a choice alone passes no gradient to the network that made it.
-
-    Args:
-        dim: width of a patch.
-        criterion: as in `AttentivePooling`.
-
-    >>> import torch
-    >>> patches = torch.tensor([[[1.0], [-3.0], [2.0]]])
-    >>> pool = PatchPooling(1, "abs")
-    >>> pool(patches, AttentivePooling(keep_patches=2))[1]
-    tensor([[1, 2]])
-    >>> pool(patches, AttentivePooling(patch_mode="soft"))[0].flatten().tolist()
-    [0.3333333432674408, -3.0, 1.3333333730697632]
+    No weights, except with the criterion ``"lanet"``: two linear layers over a patch's channels
+    give it one number, which multiplies the patch before the choice, because a choice alone passes
+    no gradient to the network that made it.
     """
 
     def __init__(self, dim: int, criterion: PatchCriterion) -> None:
         super().__init__()
-        if criterion == "lanet":
-            self.lanet = LANet(dim)
+        if criterion == "lanet":  # as in the source without a sigmoid at the end: the order counts
+            hidden = max(dim // 16, 1)
+            self.lanet = nn.Sequential(nn.Linear(dim, hidden), nn.ReLU(), nn.Linear(hidden, 1))
 
     def forward(self, patches: Tensor, pooling: AttentivePooling) -> tuple[Tensor, Tensor | None]:
         """Return the patches, maybe multiplied, and the indices to keep, (B, k); None for all.
@@ -270,41 +207,23 @@ class PatchPooling(nn.Module):
         elif keeps_all and pooling.patch_mode == "hard":
             return patches, None
         else:
-            scores = patch_scores(patches, pooling.patch_criterion)
+            scores = _patch_scores(patches, pooling.patch_criterion)
             if pooling.patch_mode == "soft":
                 largest = scores.abs().amax(1, keepdim=True).clamp(min=1e-6)
                 patches = patches * (scores / largest)[..., None]
-        if k is None or k == N:
-            return patches, None
-        return patches, strongest(scores, k)
-
-
-# --- Attentive token pooling: layers of the second half pass only strong tokens on
-
-
-class Attending(Protocol):
-    """Attention whose queries, keys and values can be had, as those of `Attention`."""
-
-    dropout: float
-    training: bool
-
-    def split(self, x: Tensor, first: int | None = None) -> tuple[Tensor, Tensor, Tensor]:
-        """Return queries (of the first tokens), keys and values, each (B, heads, n, d)."""
-
-    def join(self, out: Tensor) -> Tensor:
-        """Return (B, n, D) of the heads' outputs, (B, heads, n, d)."""
+        return patches, None if k is None or k == N else _strongest(scores, k)
 
 
 class Layer(Protocol):
-    """A transformer layer that can be run in halves, as `Block` can."""
+    """A transformer layer that can be run in halves, as `transformer.Block` can."""
 
     @property
     def norm1(self) -> nn.Module:
         """What the attention reads its tokens through."""
 
     @property
-    def attn(self) -> Attending:
-        """The attention."""
+    def attn(self) -> Any:
+        """Has `split`, `join`, `dropout` and `training`, as `transformer.Attention` has."""
 
     def __call__(self, x: Tensor, first: int | None = None) -> Tensor:
         """Run the whole layer."""
@@ -312,22 +231,14 @@ class Layer(Protocol):
     def add(self, x: Tensor, out: Tensor) -> Tensor:
         """Add the attention's output to the tokens."""
 
-    def think(self, x: Tensor) -> Tensor:
+    def mlp_residual(self, x: Tensor) -> Tensor:
         """Run the second half."""
 
 
-def token_scores(q: Tensor, k: Tensor, prefix: int, criterion: TokenCriterion) -> Tensor:
+def _token_scores(q: Tensor, k: Tensor, prefix: int, criterion: TokenCriterion) -> Tensor:
     """Return each patch token's strength, (B, n), by the product of its key with [CLS]'s query.
 
-    Args:
-        q: (B, heads, prefix + n, d), of which [CLS]'s, the first, is read.
-        k: (B, heads, prefix + n, d).
-        prefix: tokens before those of the patches.
-        criterion: how heads are joined.
-
-    >>> q, k = torch.ones(1, 2, 3, 1), torch.tensor([[0.0, -5, 1], [0, 2, 1]]).view(1, 2, 3, 1)
-    >>> [token_scores(q, k, 1, criterion).tolist() for criterion in ("sum", "abs", "max")]
-    [[[-3.0, 2.0]], [[7.0, 2.0]], [[2.0, 1.0]]]
+    Of the queries, (B, heads, prefix + n, d), the first is read: that of [CLS].
     """
     logits = (k[:, :, prefix:] @ q[:, :, 0, :, None])[..., 0] * q.shape[-1] ** -0.5  # B, heads, n
     if criterion == "abs":
@@ -338,14 +249,10 @@ def token_scores(q: Tensor, k: Tensor, prefix: int, criterion: TokenCriterion) -
 class Pass:
     """One pass through the layers, in which tokens go; those that are left know their places.
 
-    Args:
-        pooling: what to drop.
-        prefix: tokens, such as [CLS], before those of the patches.
-        places: number of all tokens before anything was dropped.
-        ids: (B, n) the places of the tokens that enter the first layer; None for all.
-        canvas: where Grad-CAM reads: the layer `canvas_at` reads its normalised tokens through it.
-        canvas_at: index of that layer.
-        maps: takes the attention of each layer, (B, heads, places, places), if given.
+    Of `places` tokens those at `ids`, (B, n), enter the first layer, None for all; `prefix` of
+    them, such as [CLS], stand before those of the patches. The layer `canvas_at` reads its
+    normalised tokens through the canvas. `maps`, if given, takes the attention of each layer, (B,
+    heads, places, places).
     """
 
     def __init__(
@@ -390,12 +297,12 @@ class Pass:
         out = mix(q, k, v, dropout, self._see if self.maps is not None else None)
         x = layer.add(x[:, :rows], layer.attn.join(out))
         if keep < n:
-            scores = token_scores(q, k, self.prefix, self.pooling.token_criterion)
-            kept = with_prefix(strongest(scores, keep), self.prefix)
+            scores = _token_scores(q, k, self.prefix, self.pooling.token_criterion)
+            kept = with_prefix(_strongest(scores, keep), self.prefix)
             x = take(x, kept)
             self.ids = kept if self.ids is None else self.ids.gather(1, kept)
             self.dropped[i] = self.ids
-        return layer.think(x)
+        return layer.mlp_residual(x)
 
     def _see(self, weights: Tensor) -> Tensor:
         """Keep a layer's attention over all places, and return it as what the logits depend on."""
@@ -403,15 +310,11 @@ class Pass:
         if self.ids is None:
             self.maps.append(weights)
             return weights
-        self.maps.append(spread_square(weights, self.ids, self.places))
-        return take_square(self.maps[-1], self.ids)
+        self.maps.append(_spread_square(weights, self.ids, self.places))
+        return _take_square(self.maps[-1], self.ids)
 
 
 def with_prefix(kept: Tensor, prefix: int) -> Tensor:
-    """Return the places of all tokens, (B, prefix + k), of the kept patches' indices, (B, k).
-
-    >>> with_prefix(torch.tensor([[0, 3]]), prefix=1)
-    tensor([[0, 1, 4]])
-    """
+    """Return the places of all tokens, (B, prefix + k), of the kept patches' indices, (B, k)."""
     first = torch.arange(prefix, device=kept.device).expand(len(kept), -1)
     return torch.cat([first, kept + prefix], dim=1)

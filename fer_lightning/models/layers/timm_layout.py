@@ -15,30 +15,16 @@ from fer_lightning.models.layers.transformer import tokens_to_grid
 
 @dataclass(frozen=True)
 class Layout:
-    """Where a backbone keeps the places of the image.
+    """Where a backbone keeps the places of the image."""
 
-    Args:
-        kind: the axes of its features: ``"NCHW"`` and ``"NHWC"`` are grids, ``"NLC"`` is a row of
-            tokens; None if it is none of these.
-        width: length of the vector that the head reads.
-        grid: rows and columns of the grid; (0, 0) for no grid.
-        prefix: number of tokens before those of the patches.
-        cam_layer: name of the deepest module whose output has a gradient at every place; None if
-            there is none.
-    """
-
-    kind: Literal["NCHW", "NHWC", "NLC"] | None
-    width: int
-    grid: tuple[int, int] = (0, 0)
-    prefix: int = 0
-    cam_layer: str | None = None
+    kind: Literal["NCHW", "NHWC", "NLC"] | None  # axes of its features; None for other ones
+    width: int  # length of the vector that the head reads
+    grid: tuple[int, int] = (0, 0)  # rows and columns of places
+    prefix: int = 0  # number of tokens before those of the patches
+    cam_layer: str | None = None  # the deepest module whose output has a gradient at every place
 
     def to_grid(self, features: Tensor) -> Tensor:
-        """Return features as (B, C, h, w).
-
-        >>> Layout("NHWC", 5, (2, 3)).to_grid(torch.zeros(1, 2, 3, 5)).shape
-        torch.Size([1, 5, 2, 3])
-        """
+        """Return features as (B, C, h, w)."""
         if self.kind == "NLC":
             return tokens_to_grid(features, self.grid, self.prefix)
         return features.permute(0, 3, 1, 2) if self.kind == "NHWC" else features
@@ -125,9 +111,6 @@ def _deepest_before_last_attention(names: list[str]) -> str | None:
     if norm in names and attention in names and names.index(norm) < names.index(attention):
         return norm
     return blocks[-2] if len(blocks) > 1 else None
-
-
-# --- How far from the input each parameter lies, in layers
 
 
 def layer_order(model: nn.Module) -> dict[str, int]:

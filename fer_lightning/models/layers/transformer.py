@@ -1,7 +1,8 @@
-"""Parts of a vision transformer: patch embedding, attention, block."""
+"""Parts of a vision transformer: stem of convolutions, embeddings, attention, block."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
+import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -9,18 +10,8 @@ from torch.nn import functional as F
 class PatchEmbed(nn.Module):
     """Cut the image into square patches and project each by one linear layer.
 
-    The same map as a convolution whose stride is its kernel, as one matrix product.
-
-    Args:
-        image_size: height and width in pixels, divisible by `patch_size`.
-        patch_size: height and width of a patch in pixels.
-        in_chans: channels of the images.
-        dim: width of a token.
-
-    >>> import torch
-    >>> embed = PatchEmbed(48, 6, 1, 128)
-    >>> embed(torch.zeros(2, 1, 48, 48)).shape, embed.grid
-    (torch.Size([2, 64, 128]), (8, 8))
+    The same map as a convolution whose stride is its kernel, as one matrix product. The image's
+    side must be divisible by the patch's.
     """
 
     def __init__(self, image_size: int, patch_size: int, in_chans: int, dim: int) -> None:
@@ -37,14 +28,53 @@ class PatchEmbed(nn.Module):
         return self.proj(patches.reshape(B, h * w, C * p * p))
 
 
-class Attention(nn.Module):
-    """Multi-head self-attention with one projection for queries, keys and values.
+class ConvStem(nn.Sequential):
+    """Convolutions without bias, each with BatchNorm and ReLU.
 
-    >>> import torch
-    >>> attention, x = Attention(8, heads=2), torch.randn(1, 5, 8)
-    >>> attention(x).shape, attention(x, first=1).shape
-    (torch.Size([1, 5, 8]), torch.Size([1, 1, 8]))
+    Beyond its border an image continues as it ends: a frame of zeros would be a strong feature, and
+    what looks for strong patches would keep the border. A kernel of odd size and padding (kernel -
+    stride + 1) // 2 keep the grid where the image is.
+
+    >>> ConvStem(1, (8, 16), (3, 5), (2, 3))(torch.zeros(2, 1, 48, 48)).shape
+    torch.Size([2, 16, 8, 8])
     """
+
+    def __init__(
+        self, in_chans: int, widths: Sequence[int], kernels: Sequence[int], strides: Sequence[int]
+    ) -> None:
+        super().__init__()
+        before = in_chans
+        for width, kernel, stride in zip(widths, kernels, strides, strict=True):
+            padding = (kernel - stride + 1) // 2
+            convolution = nn.Conv2d(
+                before, width, kernel, stride, padding, bias=False, padding_mode="replicate"
+            )
+            nn.init.kaiming_normal_(convolution.weight, mode="fan_out", nonlinearity="relu")
+            self.append(convolution)
+            self.append(nn.BatchNorm2d(width))
+            self.append(nn.ReLU())
+            before = width
+        self.to(memory_format=torch.channels_last)  # faster on a CPU; loading keeps it
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return features, (B, widths[-1], h, w), of images, (B, C, H, W)."""
+        return super().forward(x.contiguous(memory_format=torch.channels_last))
+
+
+class FeatureEmbed(nn.Module):
+    """Project each place of a grid of features: a 1x1 convolution, as one matrix product."""
+
+    def __init__(self, chans: int, dim: int) -> None:
+        super().__init__()
+        self.proj = nn.Linear(chans, dim)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return tokens row by row, (B, h·w, dim), of features, (B, C, h, w)."""
+        return self.proj(x.flatten(2).transpose(1, 2))
+
+
+class Attention(nn.Module):
+    """Multi-head self-attention with one projection for queries, keys and values."""
 
     def __init__(self, dim: int, heads: int, dropout: float = 0.0, qkv_bias: bool = True) -> None:
         super().__init__()
@@ -87,35 +117,13 @@ def mix(
 ) -> Tensor:
     """Mix values by attention: by torch's fused kernel, or step by step where it is to be seen.
 
-    Args:
-        q: queries, (B, heads, n, d).
-        k: keys, (B, heads, N, d).
-        v: values, (B, heads, N, d).
-        dropout: rate at which attention is dropped.
-        see: is handed the attention, (B, heads, n, N), before dropout and returns what to use.
-
-    Returns:
-        (B, heads, n, d).
-
-    >>> import torch
-    >>> (q, k, v), maps = torch.randn(3, 1, 2, 5, 4), []
-    >>> out = mix(q, k, v, see=lambda weights: maps.append(weights) or weights)
-    >>> maps[0].shape, torch.allclose(out, mix(q, k, v), atol=1e-6)
-    (torch.Size([1, 2, 5, 5]), True)
+    Queries are (B, heads, n, d), keys and values (B, heads, N, d). `see` is handed the attention,
+    (B, heads, n, N), before dropout and returns what to use.
     """
     if see is None:
         return F.scaled_dot_product_attention(q, k, v, dropout_p=dropout)
     weights = see((q @ k.transpose(-2, -1) * q.shape[-1] ** -0.5).softmax(-1))
     return F.dropout(weights, dropout) @ v
-
-
-class Mlp(nn.Sequential):
-    """Two linear layers with GELU between them, over the last axis."""
-
-    def __init__(self, dim: int, hidden: int, dropout: float = 0.0) -> None:
-        super().__init__(
-            nn.Linear(dim, hidden), nn.GELU(), nn.Dropout(dropout), nn.Linear(hidden, dim)
-        )
 
 
 class DropPath(nn.Module):
@@ -136,14 +144,8 @@ class DropPath(nn.Module):
 class Block(nn.Module):
     """A pre-norm transformer layer.
 
-    Args:
-        dim: width of a token.
-        heads: number of heads, a divisor of `dim`.
-        mlp_ratio: hidden width of the MLP over `dim`.
-        dropout: rate on attention, on the MLP's hidden layer and on both residual branches.
-        drop_path: rate at which a residual branch is dropped whole, per image.
-        qkv_bias: whether queries, keys and values have a bias.
-        norm_eps: what both norms add to the variance.
+    Dropout acts on attention, on the MLP's hidden layer and on both residual branches; `drop_path`
+    is the rate at which a residual branch is dropped whole, per image.
     """
 
     def __init__(
@@ -160,7 +162,10 @@ class Block(nn.Module):
         self.norm1 = nn.LayerNorm(dim, eps=norm_eps)
         self.attn = Attention(dim, heads, dropout, qkv_bias)
         self.norm2 = nn.LayerNorm(dim, eps=norm_eps)
-        self.mlp = Mlp(dim, int(dim * mlp_ratio), dropout)
+        hidden = int(dim * mlp_ratio)
+        self.mlp = nn.Sequential(
+            nn.Linear(dim, hidden), nn.GELU(), nn.Dropout(dropout), nn.Linear(hidden, dim)
+        )
         self.branch = nn.Sequential()  # what happens to a branch before it is added
         if dropout:
             self.branch.append(nn.Dropout(dropout))
@@ -169,22 +174,19 @@ class Block(nn.Module):
 
     def forward(self, x: Tensor, first: int | None = None) -> Tensor:
         """Return (B, N, dim) of (B, N, dim), or (B, first, dim): the first tokens' rows only."""
-        return self.think(self.add(x[:, :first], self.attn(self.norm1(x), first)))
+        return self.mlp_residual(self.add(x[:, :first], self.attn(self.norm1(x), first)))
 
     def add(self, x: Tensor, out: Tensor) -> Tensor:
         """Add the output of a residual branch."""
         return x + self.branch(out)
 
-    def think(self, x: Tensor) -> Tensor:
+    def mlp_residual(self, x: Tensor) -> Tensor:
         """Run the second half: the MLP."""
         return self.add(x, self.mlp(self.norm2(x)))
 
 
 def init_linear(module: nn.Module) -> None:
-    """Draw linear weights from Glorot's uniform distribution, as ViT's authors do; biases are 0.
-
-    Meant for `nn.Module.apply`.
-    """
+    """Draw linear weights from Glorot's uniform distribution, as ViT's authors do; biases are 0."""
     if isinstance(module, nn.Linear):
         nn.init.xavier_uniform_(module.weight)
         if module.bias is not None:
@@ -194,7 +196,6 @@ def init_linear(module: nn.Module) -> None:
 def tokens_to_grid(tokens: Tensor, grid: tuple[int, int], prefix: int) -> Tensor:
     """Lay tokens out row by row as (B, C, h, w), leaving the first `prefix` of them out.
 
-    >>> import torch
     >>> tokens_to_grid(torch.arange(5.0).view(1, 5, 1), (2, 2), prefix=1)
     tensor([[[[1., 2.],
               [3., 4.]]]])

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from fer_lightning.plots.same_faces import Looked, same_faces
+from fer_lightning.plots.gradcam_gallery import Looked, same_faces
 from fer_lightning.report.content import Picture, Section, Text
 from fer_lightning.report.parts import about, examples, lacking, percent, shown_fraction
 from fer_lightning.runs.arrays import Embedding, Maps, places, read_embedding, read_maps

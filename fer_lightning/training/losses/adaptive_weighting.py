@@ -81,28 +81,16 @@ class InstanceWeights(nn.Module):
 
 
 def kl_to_uniform(log_weights: Tensor) -> Tensor:
-    """Return KL(w‖uniform) of weights that sum to 1, in nats, of their logarithms, (B,).
-
-    >>> round(kl_to_uniform(torch.tensor([0.75, 0.25]).log()).item(), 4)  # log 2 - H(w)
-    0.1308
-    """
+    """Return KL(w‖uniform) of weights that sum to 1, in nats, of their logarithms, (B,)."""
     return (log_weights.exp() * (log_weights + math.log(len(log_weights)))).sum()
 
 
 def weight_entropy(log_weights: Tensor) -> Tensor:
-    """Return the entropy of weights over the largest possible one: 1 if all are alike.
-
-    >>> weight_entropy(torch.full((4,), 0.25).log()).item()
-    1.0
-    """
+    """Return the entropy of weights over the largest possible one: 1 if all are alike."""
     return 1 - kl_to_uniform(log_weights) / math.log(max(len(log_weights), 2))
 
 
 def squared_norm(net: nn.Module) -> Tensor:
-    """Return ‖θ‖², the sum of squares of all parameters that learn.
-
-    >>> squared_norm(nn.Linear(2, 1).requires_grad_(False))
-    tensor(0.)
-    """
+    """Return ‖θ‖², the sum of squares of all parameters that learn."""
     squares = [p.float().square().sum() for p in net.parameters() if p.requires_grad]
     return torch.stack(squares).sum() if squares else torch.zeros(())

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from fer_lightning.errors import UserError, nearest
-from fer_lightning.models.base import VisionModel
+from fer_lightning.models.base import VisionModel, in_eval_mode
 from fer_lightning.training.optimizers import Schedule, lr_factor
 
 Kind = Literal["attention", "cam"]
@@ -75,12 +75,6 @@ def attention_to_regions(maps: Tensor, masks: Tensor) -> Tensor:
     Args:
         maps: (B, h, w), not negative.
         masks: (B, H, W) from 0 to 1; averaged over the area of each place of the map's grid.
-
-    >>> import torch
-    >>> maps = torch.tensor([[[3.0, 1.0], [0.0, 0.0]]])
-    >>> mask = torch.tensor([[[1.0, 0.0], [0.0, 0.0]]])  # a share of 3/4
-    >>> round(attention_to_regions(maps, mask).exp().item(), 4)
-    1.3333
     """
     maps = maps.float()  # shares of half-precision maps would be coarse
     inside = F.adaptive_avg_pool2d(masks.float()[:, None], (maps.shape[1], maps.shape[2]))[:, 0]
@@ -91,35 +85,20 @@ def attention_to_regions(maps: Tensor, masks: Tensor) -> Tensor:
     return cost.where(warm, 0).sum() / warm.sum().clamp(min=1)
 
 
-# --- Logits and maps of one forward pass that a loss can be differentiated through
-
-
 def guided_maps(
     net: VisionModel, images: Tensor, label: Tensor, kind: Kind
 ) -> tuple[Tensor, Tensor]:
     """Return logits, (B, K), and non-negative maps at the model's own grid, (B, h, w).
 
-    >>> from fer_lightning.models import ViT
-    >>> images, label = torch.rand(2, 1, 48, 48), torch.tensor([3, 0])
-    >>> [t.shape for t in guided_maps(ViT(), images, label, "cam")]
-    [torch.Size([2, 7]), torch.Size([2, 8, 8])]
+    A loss can be differentiated through both.
     """
     if kind == "attention":
         logits, layers = net.attend(images)
-        return logits, cls_map(net, layers[-1])
+        last = layers[-1]  # B, heads, N, N; without [CLS] the mean over all rows is taken
+        rows = last[:, :, 0] if net.num_prefix_tokens else last.mean(2)  # B, heads, N
+        return logits, net.to_grid(rows.mean(1)[..., None])[:, 0]
     logits, signed = signed_cam(net, images, label)
-    return logits, softened(signed)
-
-
-def cls_map(net: VisionModel, attention: Tensor) -> Tensor:
-    """Lay what [CLS] attends to over the image, averaged over heads, (B, h, w).
-
-    Args:
-        net: the model; without [CLS], the mean over all tokens' rows is taken.
-        attention: (B, heads, N, N) of one layer.
-    """
-    rows = attention[:, :, 0] if net.num_prefix_tokens else attention.mean(2)  # B, heads, N
-    return net.to_grid(rows.mean(1)[..., None])[:, 0]
+    return logits, _softened(signed)
 
 
 def signed_cam(net: VisionModel, images: Tensor, label: Tensor) -> tuple[Tensor, Tensor]:
@@ -138,17 +117,13 @@ def signed_cam(net: VisionModel, images: Tensor, label: Tensor) -> tuple[Tensor,
     return logits, torch.einsum("bc,bchw->bhw", weights, net.to_grid(activation))
 
 
-def softened(signed: Tensor) -> Tensor:
+def _softened(signed: Tensor) -> Tensor:
     """Return non-negative maps, (B, h, w), in units of each map's mean size.
 
     A smooth step takes the place of Grad-CAM's ReLU: places without heat, and maps without any,
     would get no gradient. Trained by this term alone on 16 drawn faces, with ReLU up to 12 maps
     became all zero; with this the share in the masks rose from 0.06 to 0.56 (ViT, learning rate
     3e-3) or 0.36 with 3 zero maps (5e-4), while a CNN kept 4 zero maps: better, not safe.
-
-    >>> softened(torch.tensor([[[-2.0, 2.0]]])).tolist()[0][0] == F.softplus(
-    ...     torch.tensor([-1.0, 1.0])).tolist()
-    True
     """
     size = signed.detach().abs().mean((1, 2), keepdim=True)
     return F.softplus(signed / size.clamp(min=torch.finfo(size.dtype).tiny))
@@ -156,14 +131,7 @@ def softened(signed: Tensor) -> Tensor:
 
 @contextmanager
 def watched(layer: nn.Module) -> Iterator[list[Tensor]]:
-    """Collect what a layer returns, as part of the graph.
-
-    >>> layer = nn.Linear(2, 2)
-    >>> with watched(layer) as outputs:
-    ...     out = layer(torch.ones(1, 2)).relu_().sum()
-    >>> torch.equal(outputs[0].relu().sum(), out), len(layer._forward_hooks)
-    (True, 0)
-    """
+    """Collect what a layer returns, as part of the graph."""
     outputs: list[Tensor] = []
 
     def keep(_module: nn.Module, _args: object, output: Tensor) -> Tensor:
@@ -179,20 +147,9 @@ def watched(layer: nn.Module) -> Iterator[list[Tensor]]:
 
 
 def check_kind(net: VisionModel, kind: Kind) -> None:
-    """Ask the model for such maps once, so that one without any is refused before training.
-
-    Raises:
-        UserError: the model has no attention over the whole image, or no layer for Grad-CAM.
-    """
+    """Ask the model for such maps once, so that one without any is refused before training."""
     if kind == "cam":
         _ = net.cam_layer
         return
-    size, chans = net.init_args["image_size"], net.init_args["in_chans"]
-    modes = [(module, module.training) for module in net.modules()]
-    net.eval()
-    try:
-        with torch.no_grad():
-            net.attend(next(net.parameters()).new_zeros(1, chans, size, size))
-    finally:
-        for module, training in modes:
-            module.training = training
+    with in_eval_mode(net), torch.no_grad():
+        net.attend(next(net.parameters()).new_zeros(net.input_shape()))

@@ -50,9 +50,6 @@ class Objective(nn.Module):
         net: the model that will be trained.
         regulariser: draws attention to face regions.
         weighting: weighs the images of a batch.
-
-    Raises:
-        UserError: the model has no maps of the kind that the regulariser draws.
     """
 
     def __init__(
@@ -78,16 +75,11 @@ class Objective(nn.Module):
         epoch: int,
         epochs: int,
     ) -> Step:
-        """Return the step of a batch.
+        """Return the step of a batch; with a regulariser it has masks.
 
-        Args:
-            net: the model.
-            batch: images, labels and rows; with a regulariser also masks.
-            cross_entropy: of logits, with the `reduction` of torch's.
-            epoch: counted from 0.
-            epochs: of the whole run.
+        `cross_entropy` takes logits and the `reduction` of torch's; epochs are counted from 0.
         """
-        with head_inputs(net) as features:
+        with _head_inputs(net) as features:
             if self.regulariser is None:
                 logits, maps = net.forward(batch.image), None
             else:
@@ -112,17 +104,8 @@ class Objective(nn.Module):
 
 
 @contextmanager
-def head_inputs(net: VisionModel) -> Iterator[list[Tensor]]:
-    """Collect what the head reads: the features of the same pass, whichever way it is made.
-
-    >>> import torch
-    >>> from fer_lightning.models import ViT
-    >>> net, images = ViT(), torch.rand(2, 1, 48, 48)
-    >>> with head_inputs(net) as features:
-    ...     _ = net.attend(images)
-    >>> torch.allclose(features[0], net.features(images), atol=1e-5)
-    True
-    """
+def _head_inputs(net: VisionModel) -> Iterator[list[Tensor]]:
+    """Collect what the head reads: the features of the same pass, whichever way it is made."""
     features: list[Tensor] = []
     handle = net.head.register_forward_pre_hook(lambda _, args: features.append(args[0]))
     try:
