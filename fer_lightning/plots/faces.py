@@ -104,11 +104,12 @@ def sheet(
     axes.tick_params(length=0, labelsize=8)
     if regions:
         _outline_all(axes, image_set, places, canvas.shape[:2])
-        style.legend(figure, _entries(image_set.mask_regions), len(image_set.mask_regions))
+        style.legend(figure, region_entries(image_set.mask_regions), len(image_set.mask_regions))
     return figure
 
 
-def _entries(names: Sequence[str]) -> dict[str, Artist]:
+def region_entries(names: Sequence[str]) -> dict[str, Artist]:
+    """A line of its colour for the legend, by region."""
     colours = style.region_colours(names)
     return {name: Line2D([], [], color=colours[name], linewidth=4) for name in names}
 
@@ -166,7 +167,7 @@ def hero(
     side = small.shape[1]
     words = f"Above: as drawn. Below: {side}x{side} pixels, as models see them, with exact regions"
     axes.text(0, second + 1 + FOOT / 2, words, fontsize=7, va="center")
-    entries = _entries(present)
+    entries = region_entries(present)
     axes.legend(
         list(entries.values()),
         list(entries),
