@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pytest
-from fer_lightning.study.plan import read_study
 
 from fer_lightning.commands.resolve import resolve
+from fer_lightning.execution.study.plan import read_study
 from fer_lightning.shipped import KINDS, names
 
 STUDY = """

@@ -112,7 +112,7 @@ def test_focus_equals_that_of_one_process(folder):
         for name in ("one", "two-2")
     )
     assert len(one) == len(two) == 2 * 15
-    words = {"file", "label", "predicted", "resolution"}
+    words = {"method", "file", "label", "predicted", "resolution"}
     for a, b in zip(one, two, strict=True):
         assert a.keys() == b.keys()
         assert all(a[name] == b[name] for name in words)

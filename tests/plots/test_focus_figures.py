@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_hex
 
+from fer_lightning.data.regions import FACE
 from fer_lightning.errors import UserError
 from fer_lightning.plots.focus import (
     COLUMNS,
-    REGIONS,
     curve,
     focus_curves,
     focus_distribution,
@@ -21,7 +21,7 @@ def rows(epochs=3):
     """A model that looks ever more at each region, and two null maps."""
     found = []
     for epoch in range(epochs):
-        for k, region in enumerate(REGIONS):
+        for k, region in enumerate(FACE.rows):
             lfr = {"median": 1 + epoch + k, "q25": 0.5, "q75": 8, "share_ge_1": 0.1 * epoch}
             counts = {"n": 200, "zero_maps": 50 - 10 * epoch}
             found.append(
@@ -41,7 +41,7 @@ def rows(epochs=3):
             )
     for maps, median in (("uniform", 1.0), ("centre_gaussian", 2.5)):
         for metric in ("lfr", "lsi", "background"):
-            for region in REGIONS if metric == "lfr" else ("",):
+            for region in FACE.rows if metric == "lfr" else ("",):
                 found.append(
                     {
                         "epoch": "",
@@ -57,15 +57,15 @@ def rows(epochs=3):
 def test_nine_panels_in_order_with_a_legend(complete):
     figure = focus_curves(rows(), "vit · drawn faces · 0123")
     titles = [axes.get_title() for axes in figure.axes]
-    assert titles == [*REGIONS, "share of images with LFR ≥ 1", "LSI", "background share"]
+    assert titles == [*FACE.rows, "share of images with LFR ≥ 1", "LSI", "background share"]
     names = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert names == [*REGIONS, "zero maps", "null: uniform", "null: centre gaussian"]
+    assert names == [*FACE.rows, "zero maps", "null: uniform", "null: centre gaussian"]
     assert figure.get_supxlabel().startswith("200 images.")
     complete(figure)
 
 
 def test_medians_bands_and_null_lines_stand_where_the_rows_say():
-    mouth = focus_curves(rows()).axes[REGIONS.index("mouth")]
+    mouth = focus_curves(rows()).axes[FACE.rows.index("mouth")]
     median, uniform, gaussian = mouth.lines
     assert np.asarray(median.get_ydata()).tolist() == [4, 5, 6]
     assert np.asarray(median.get_xdata()).tolist() == [0, 1, 2]
@@ -79,7 +79,7 @@ def test_medians_bands_and_null_lines_stand_where_the_rows_say():
 
 def test_zero_maps_are_drawn_as_their_share():
     share = focus_curves(rows()).axes[6]
-    assert len(share.lines) == len(REGIONS) + 1
+    assert len(share.lines) == len(FACE.rows) + 1
     assert np.asarray(share.lines[-1].get_ydata()).tolist() == [0.25, 0.2, 0.15]
 
 
@@ -125,7 +125,7 @@ def lfr():
 
 def test_a_panel_a_region_and_zero_maps_in_the_label(complete):
     figure = focus_distribution(lfr(), ["uniform"], title="LFR · drawn faces · 0123")
-    assert [axes.get_title() for axes in figure.axes] == list(REGIONS)
+    assert [axes.get_title() for axes in figure.axes] == list(FACE.rows)
     labels = [label.get_text() for label in figure.axes[0].get_yticklabels()]
     assert labels == ["vit\n13/100 zero maps", "uniform\n0/50 zero maps"]
     complete(figure)

@@ -9,7 +9,7 @@ from fer_lightning.data.regions import FACE
 from fer_lightning.plots.style import (
     CLASS_COLOURS,
     DPI,
-    REGION_COLOURS,
+    FACE_COLOURS,
     new_figure,
     styled,
     wrapped,
@@ -21,7 +21,7 @@ def lightness(colour):
 
 
 def test_every_region_has_a_colour():
-    assert set(REGION_COLOURS) == set(FACE.order)
+    assert set(FACE_COLOURS) == set(FACE.order)
 
 
 def test_class_colours_are_dark_enough_for_white_paper():

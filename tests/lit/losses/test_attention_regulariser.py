@@ -6,12 +6,10 @@ import torch
 
 from fer_lightning.data.faces import drawn_faces
 from fer_lightning.data.masks import region_masks
-from fer_lightning.data.regions import FACE
 from fer_lightning.errors import UserError
 from fer_lightning.models import CNN, ViT
 from fer_lightning.training.losses.attention_regulariser import (
     AttentionRegulariser,
-    Region,
     attention_to_regions,
     guided_maps,
     signed_cam,
@@ -133,21 +131,6 @@ def test_schedules():
     assert [falling.weight_at(e, 10) for e in (0, 5, 10)] == pytest.approx([0.4, 0.2, 0])
 
 
-def test_every_region_has_a_mask():
-    assert Region.__args__ == FACE.order
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"weight": -0.1}, "weight of at least 0 but got -0.1"),
-        ({"weight": math.nan}, "weight of at least 0 but got nan"),
-        ({"region": "moth"}, "region of the regulariser but got 'moth'; did you mean 'mouth'"),
-        ({"kind": "attn"}, "kind of the regulariser but got 'attn'"),
-        ({"schedule": "cosin"}, "did you mean 'cosine'"),
-        ({"warmup_epochs": -1}, "warmup_epochs of at least 0 but got -1"),
-    ],
-)
 def test_impossible_regularisers(options, message):
     with pytest.raises(UserError, match=message):
         AttentionRegulariser(**options)
