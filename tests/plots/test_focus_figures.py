@@ -55,7 +55,7 @@ def rows(epochs=3):
 
 
 def test_nine_panels_in_order_with_a_legend(complete):
-    figure = focus_curves(rows(), "vit · drawn faces · 0123")
+    figure = focus_curves(rows(), title="vit · drawn faces · 0123")
     titles = [axes.get_title() for axes in figure.axes]
     assert titles == [*FACE.rows, "share of images with LFR ≥ 1", "LSI", "background share"]
     names = [text.get_text() for text in figure.legends[0].get_texts()]
@@ -67,7 +67,7 @@ def test_nine_panels_in_order_with_a_legend(complete):
 def test_medians_bands_and_null_lines_stand_where_the_rows_say():
     mouth = focus_curves(rows()).axes[FACE.rows.index("mouth")]
     median, uniform, gaussian = mouth.lines
-    assert np.asarray(median.get_ydata()).tolist() == [4, 5, 6]
+    assert np.asarray(median.get_ydata()).tolist() == [2, 3, 4]
     assert np.asarray(median.get_xdata()).tolist() == [0, 1, 2]
     assert (uniform.get_ydata()[0], gaussian.get_ydata()[0]) == (1.0, 2.5)
     assert to_hex(gaussian.get_color()) == GREY.lower()
@@ -109,7 +109,7 @@ def test_one_huge_quartile_does_not_flatten_the_panels():
 def test_curves_and_levels_are_looked_up_by_metric_region_and_map():
     epochs, values = curve(rows(), "median", "lfr", "nose")
     assert epochs.tolist() == [0, 1, 2]
-    assert values.tolist() == [3, 4, 5]
+    assert values.tolist() == [4, 5, 6]
     assert null_maps(rows()) == ["uniform", "centre_gaussian"]
     assert level(rows(), "median", "lsi", "", "centre_gaussian") == 2.5
     assert math.isnan(level(rows(), "median", "lsi", "", "untrained"))

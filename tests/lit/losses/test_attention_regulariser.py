@@ -99,7 +99,7 @@ def test_the_term_alone_moves_the_map_into_the_masks(kind):
     faces = drawn_faces(16)
     images = torch.from_numpy(faces.images).float() / 255
     label = torch.from_numpy(faces.labels)
-    masks = region_masks(faces, np.arange(16), "mouth")
+    masks = torch.from_numpy(region_masks(faces, np.arange(16), "mouth"))
     net = ViT(dim=32, depth=2, heads=2)
     optimizer = torch.optim.Adam(net.parameters(), 3e-3)
     losses = []
@@ -131,6 +131,16 @@ def test_schedules():
     assert [falling.weight_at(e, 10) for e in (0, 5, 10)] == pytest.approx([0.4, 0.2, 0])
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"weight": -0.1}, "weight of at least 0 but got -0.1"),
+        ({"weight": math.nan}, "weight of at least 0 but got nan"),
+        ({"kind": "attn"}, "kind of the regulariser but got 'attn'"),
+        ({"schedule": "cosin"}, "did you mean 'cosine'"),
+        ({"warmup_epochs": -1}, "warmup_epochs of at least 0 but got -1"),
+    ],
+)
 def test_impossible_regularisers(options, message):
     with pytest.raises(UserError, match=message):
         AttentionRegulariser(**options)
