@@ -33,6 +33,7 @@ from fer_lightning.models import MODELS, build
 from fer_lightning.report.write import write_report
 from fer_lightning.runs.collection import collect, save_table
 from fer_lightning.runs.find import STUDY, runs_below
+from fer_lightning.runs.folder import RunFolder
 from fer_lightning.runs.identity import decisive, identity, short_path
 from fer_lightning.runs.provenance import stand_ins
 from fer_lightning.runs.run import Run, read_run
@@ -78,7 +79,7 @@ def identify(run: Run) -> str:
     """
     if run.summary.get("processes") != 1:
         return ""  # several processes make larger batches
-    config = resolve([f"--config={run.path / 'config.yaml'}"])
+    config = resolve([f"--config={RunFolder(run.path).config}"])
     return identity(decisive(config, run.fingerprint))
 
 

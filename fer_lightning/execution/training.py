@@ -12,6 +12,7 @@ from types import FrameType
 from typing import IO, Literal
 
 from fer_lightning.errors import UserError
+from fer_lightning.runs.files import FILES
 
 # --- Being asked to stop: noted, and answered when everything that was begun can go on later
 
@@ -118,7 +119,7 @@ class Training:
         folder.mkdir(parents=True, exist_ok=True)
         self.log, self.command, self.done, self.prepare = log, command, done, prepare
         self.environment = dict(environment or {})
-        self.lock = (folder / "lock").open("a+")
+        self.lock = (folder / FILES["lock"].name).open("a+")
         self.process: subprocess.Popen[bytes] | None = None
         self.began = time.monotonic()
         self.asked_at: float | None = None  # when the process was asked to end

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from fer_lightning.data.regions import FACE, Regions
 from fer_lightning.errors import UserError
 from fer_lightning.runs.run import Run, cell_name
+from fer_lightning.statistics import ALPHA
 
 Resolution = Literal["native", "matched"]
 RESOLUTIONS: tuple[Resolution, ...] = ("native", "matched")
@@ -72,6 +73,24 @@ class Focus:
     def has(self, at: Resolution) -> bool:
         """Whether LFR of the primary region is known at a resolution."""
         return (at, self.regions.primary) in self.lfr
+
+
+class Evidence(NamedTuple):
+    """What hypotheses are judged by.
+
+    Args:
+        cells: finished ones by model, fraction and seed.
+        focus: likewise, of those that somebody looked into.
+        fractions: planned ones; what is missing leaves a verdict undecided.
+        seeds: planned ones.
+        alpha: of each family of tests.
+    """
+
+    cells: Mapping[Key, Cell]
+    focus: Mapping[Key, Focus]
+    fractions: tuple[float, ...]
+    seeds: tuple[int, ...]
+    alpha: float = ALPHA
 
 
 class Measured(Protocol):
@@ -178,9 +197,6 @@ def _at(cell: T, ids: Ids, value: Callable[[T], ArrayLike]) -> Floats:
         return values
     order = np.argsort(cell.ids, kind="stable")
     return values[order[np.searchsorted(cell.ids[order], ids)]]
-
-
-# --- Finished runs → the evidence hypotheses are judged by
 
 
 def cells_of(runs: Iterable[Run]) -> list[Cell]:

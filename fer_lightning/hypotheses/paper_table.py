@@ -65,7 +65,7 @@ def gaps_and_gains(
     rows: list[Row] = []
     for quantity, theirs, terms in questions:
         found = contrast(Question("", quantity, terms), cells, seeds, alpha=alpha)
-        row = UNKNOWN if found is None else found[1]
+        row = UNKNOWN if found is None else found.row
         rows.append(
             {
                 "quantity": quantity,

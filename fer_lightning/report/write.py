@@ -18,9 +18,9 @@ from fer_lightning.report.content import Picture, Report, Scatter, Table
 from fer_lightning.report.render.html import render
 from fer_lightning.report.render.markdown import markdown
 from fer_lightning.runs.collection import Collection, collect
-from fer_lightning.runs.folder import atomic, write_json
+from fer_lightning.runs.files import FILES, atomic, write_json
 
-PAGE, WORDS = "report.html", "report.md"
+PAGE, WORDS = FILES["report"].name, "report.md"
 LIST = "report_files.json"  # what the last report wrote, so that the next one can tidy up
 UNDATED = {"CreationDate": None}  # the same numbers give the same PDF
 

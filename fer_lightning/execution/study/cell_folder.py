@@ -6,13 +6,12 @@ from pathlib import Path
 from typing import Literal
 
 from fer_lightning.execution.study.cells import Cell
-from fer_lightning.runs.files import CONTROLS
-from fer_lightning.runs.folder import RunFolder, atomic, write_json
+from fer_lightning.runs.files import CONTROLS, FILES, atomic, write_json
+from fer_lightning.runs.folder import RunFolder
 from fer_lightning.runs.identity import RESULT_VERSION
-from fer_lightning.runs.run import CELL
 
 State = Literal["done", "running", "failed", "half-done", "waiting"]
-LAST_CONTROL = "randomisation.csv"  # written last by ``fer-lightning focus``
+LAST_CONTROL = FILES["randomisation"].name  # written last by ``fer-lightning focus``
 REFUSED = "left_out.txt"  # why the controls could not be measured
 TAIL = 20_000  # bytes of a log that are looked at
 
@@ -32,12 +31,12 @@ class CellFolder:
     @property
     def log(self) -> Path:
         """What the training printed."""
-        return self.path / "log.txt"
+        return self.path / FILES["log"].name
 
     @property
     def failed(self) -> Path:
         """Says that the training ended with an error."""
-        return self.path / "failed.json"
+        return self.path / FILES["failed"].name
 
     @property
     def done(self) -> bool:
@@ -63,7 +62,7 @@ class CellFolder:
         if not config.is_file():
             with atomic(config) as file:
                 file.write(cell.config_text)
-        write_json(self.path / CELL, cell_facts(cell))
+        write_json(self.path / FILES["cell"].name, cell_facts(cell))
 
     def fail(self, code: int) -> None:
         """Note that the training ended with an error, so that it is not tried again by itself."""

@@ -1,7 +1,5 @@
 """How far the cells of a study are, told from the files of their runs."""
 
-import csv
-import json
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -14,8 +12,11 @@ from rich.text import Text
 from fer_lightning.execution.live import BETWEEN_LOOKS, STYLES, LiveView
 from fer_lightning.execution.study.cell_folder import State
 from fer_lightning.execution.study.execute import Job
-from fer_lightning.keys import ACC, EPOCH, key
+from fer_lightning.keys import ACC, key
+from fer_lightning.runs.files import Metrics, if_readable, read_json, read_metrics
 from fer_lightning.runs.folder import RunFolder
+
+VAL_ACC = key("val", ACC)
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ def progress_of(job: Job) -> Progress:
     folder = RunFolder(job.folder.path)
     most = int(job.cell.config.get("trainer", {}).get("max_epochs") or 0)
     if folder.complete:
-        summary = json.loads(folder.summary.read_text())
+        summary = read_json(folder.summary)
         state: State = "done" if job.done else "running" if job.began else job.folder.state
         accuracy, epochs = summary["test"]["acc"], summary["epochs"]
         return Progress(job.cell.name, state, epochs, most, accuracy, summary["seconds"])
@@ -56,12 +57,9 @@ def progress_of(job: Job) -> Progress:
 
 def _epochs(folder: RunFolder) -> tuple[int, float | None]:
     """Count complete epochs and find the best validation accuracy."""
-    if not folder.metrics.is_file():
-        return 0, None
-    with folder.metrics.open(newline="") as file:
-        rows = [row for row in csv.DictReader(file) if row.get(key("val", ACC))]
-    best = max((float(row[key("val", ACC)]) for row in rows), default=None)
-    return max((int(float(row[EPOCH])) + 1 for row in rows), default=0), best
+    read = if_readable(read_metrics, folder.metrics)[0] or Metrics({})
+    found = {e: row[VAL_ACC] for e, row in read.rows.items() if VAL_ACC in row}
+    return max(found, default=-1) + 1, max(found.values(), default=None)
 
 
 def seconds_left(jobs: Iterable[Job], rows: dict[str, Progress]) -> float | None:

@@ -15,11 +15,20 @@ from fer_lightning.errors import UserError
 from fer_lightning.execution.study.cell_folder import cell_facts
 from fer_lightning.execution.study.cells import Cell
 from fer_lightning.execution.study.plan import Study
-from fer_lightning.runs.files import CONTROLS, FILES, Answers, read_csv, read_json
-from fer_lightning.runs.folder import atomic, write_json
+from fer_lightning.runs.files import (
+    CONTROLS,
+    FILES,
+    Answers,
+    atomic,
+    read_config,
+    read_csv,
+    read_json,
+    write_arrays,
+    write_json,
+)
+from fer_lightning.runs.folder import RunFolder
 from fer_lightning.runs.provenance import scrub
-from fer_lightning.runs.run import CELL, Run, read_run
-from fer_lightning.schema import read_mapping
+from fer_lightning.runs.run import Run, read_run
 
 LIMIT = 200_000  # bytes of a slim copy
 FOCUS = tuple(file for file in FILES.values() if file.remeasured)
@@ -45,15 +54,16 @@ def export_slim(run: Run, cell: Cell, target: Path, focus: Path | None = None) -
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=".slim.") as scratch:
         new = Path(scratch, "new")
         new.mkdir()
-        for name in ("summary.json", "run.json"):
-            write_json(new / name, scrub(read_json(run.path / name)))
-        config = scrub(read_mapping(run.path / "config.yaml"))
-        (new / "config.yaml").write_text(yaml.safe_dump(config, sort_keys=False))
-        if (run.path / "metrics.csv").is_file():
-            shutil.copyfile(run.path / "metrics.csv", new / "metrics.csv")
-        _save_answers(run.predictions, new / "predictions.npz")
+        before, after = RunFolder(run.path), RunFolder(new)
+        write_json(after.summary, scrub(read_json(before.summary)))
+        write_json(after.run, scrub(read_json(before.run)))
+        config = scrub(read_config(before.config))
+        after.config.write_text(yaml.safe_dump(config, sort_keys=False))
+        if before.metrics.is_file():
+            shutil.copyfile(before.metrics, after.metrics)
+        _save_answers(run.predictions, after.predictions)
         _copy_focus(run.path if focus is None else focus, new)
-        write_json(new / CELL, cell_facts(cell))
+        write_json(new / FILES["cell"].name, cell_facts(cell))
         size = sum(file.stat().st_size for file in new.rglob("*") if file.is_file())
         if size > LIMIT:
             raise UserError(
@@ -69,7 +79,7 @@ def export_slim(run: Run, cell: Cell, target: Path, focus: Path | None = None) -
 def _check_target(target: Path, cell: Cell) -> None:
     if not target.exists():
         return
-    mine = read_json(target / CELL) if (target / CELL).is_file() else {}
+    mine = FILES["cell"].read(target) or {}
     if [mine.get(name) for name in ("model", "fraction", "seed")] != [
         cell.model,
         cell.fraction,
@@ -83,7 +93,7 @@ def _check_target(target: Path, cell: Cell) -> None:
 
 def _save_answers(answers: Answers, path: Path) -> None:
     """Save logits in half precision, with every answer as it was."""
-    np.savez_compressed(
+    write_arrays(
         path,
         row=answers.row.astype(np.int32),
         label=answers.label.astype(np.int16),

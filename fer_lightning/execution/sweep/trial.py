@@ -1,7 +1,5 @@
 """One run of a sweep: its point and its folder, and how far it is as files tell."""
 
-import csv
-import json
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -12,9 +10,9 @@ from fer_lightning import keys
 from fer_lightning.errors import UserError, nearest
 from fer_lightning.execution.study.cell_folder import CellFolder
 from fer_lightning.execution.sweep.file import Sweep
-from fer_lightning.keys import EPOCH, key
-from fer_lightning.runs.files import read_json
-from fer_lightning.runs.folder import RunFolder, write_json
+from fer_lightning.keys import key
+from fer_lightning.runs.files import Metrics, if_readable, read_json, read_metrics, write_json
+from fer_lightning.runs.folder import RunFolder
 
 State = Literal["done", "stopped", "running", "failed", "half-done", "waiting"]
 EPOCH_SECONDS = key("train", keys.EPOCH_SECONDS)
@@ -95,11 +93,12 @@ class Reader:
         return before[1]
 
     def _read(self, folder: RunFolder) -> Measured:
-        rows = _rows(folder)
+        read = if_readable(read_metrics, folder.metrics)[0] or Metrics({})
+        epochs = [epoch + 1 for epoch, row in read.rows.items() if row]
+        rows = [_numbers(row) for row in read.rows.values()]
         summary = _summary(folder)
         history = tuple(row[self.metric] for row in rows if self.metric in row)
         final = [summary[self.metric]] if self.metric in summary else []
-        epochs = [int(row[EPOCH]) + 1 for row in rows if len(row) > 1 and EPOCH in row]
         times = [row[EPOCH_SECONDS] for row in rows if EPOCH_SECONDS in row]
         return Measured(
             history,
@@ -123,23 +122,9 @@ class Reader:
             )
 
 
-def _rows(folder: RunFolder) -> list[dict[str, float]]:
-    """Numbers of each epoch; a line that is damaged is left out."""
-    try:
-        with folder.metrics.open(newline="", encoding="utf-8", errors="replace") as file:
-            return [_numbers(row) for row in csv.DictReader(file)]
-    except (OSError, csv.Error):
-        return []
-
-
 def _summary(folder: RunFolder) -> dict[str, float]:
     """Final numbers, named as logged: ``val/acc``, ``test/acc``, and ``seconds``."""
-    try:
-        content = json.loads(folder.summary.read_text())
-    except (OSError, ValueError):
-        return {}
-    if not isinstance(content, dict):
-        return {}
+    content = if_readable(read_json, folder.summary)[0] or {}
     found = _numbers({"seconds": content.get("seconds")})
     for stage in ("val", "test"):
         inner = content.get(stage)

@@ -20,7 +20,7 @@ from markupsafe import Markup, escape
 from fer_lightning import __version__
 from fer_lightning.errors import UserError
 from fer_lightning.report.content import Cell, Picture, Report, Scatter, Section, Table, Text
-from fer_lightning.report.numbers import GAP, format_column, is_numeric, value_of
+from fer_lightning.report.parts import GAP, format_column, is_numeric, value_of
 from fer_lightning.report.render.html_scatter import data_uri, scatter_view
 
 LARGEST = 15_000_000  # bytes: what can still be sent by mail

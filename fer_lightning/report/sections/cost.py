@@ -1,4 +1,4 @@
-"""The cost table."""
+"""What each model costs: size, arithmetic, time and memory, from the summaries of its runs."""
 
 import math
 from collections.abc import Iterable
@@ -6,12 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fer_lightning.report.content import Item, Section, Table, Text
+from fer_lightning.report.content import Item, Table, Text
 from fer_lightning.report.parts import number, percent
+from fer_lightning.report.sections.registry import Material, section
 from fer_lightning.runs.collection import Collection
 from fer_lightning.runs.run import Run
-
-# --- What each model costs: size, arithmetic, time and memory, from the summaries of its runs
 
 
 class Cost(NamedTuple):
@@ -93,9 +92,10 @@ COLUMNS = {  # of `Cost` → its head and decimals
 }
 
 
-def cost(collection: Collection) -> Section:
+@section("cost", "Cost", place=100)
+def cost(material: Material) -> list[Item]:
     """Lay out what every model costs."""
-    found = costs(collection)
+    found = costs(material.runs)
     items: list[Item] = [_table(found)]
     if any(math.isnan(one.latency_ms_1) for one in found):
         items.append(
@@ -105,7 +105,7 @@ def cost(collection: Collection) -> Section:
         items.append(
             Text("**Runs on different hardware**: compare times within one kind only.", "note")
         )
-    return Section("cost", "Cost", tuple(items))
+    return items
 
 
 def _table(found: list[Cost]) -> Table:

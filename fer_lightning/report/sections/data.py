@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from fer_lightning.report.content import Item, Section, Table, Text
+from fer_lightning.report.content import Item, Table, Text
 from fer_lightning.report.parts import about, number, percent
+from fer_lightning.report.sections.registry import Material, section
 from fer_lightning.runs.collection import Collection
 from fer_lightning.runs.run import Run
 
@@ -18,13 +19,15 @@ COUNTS = {
 }
 
 
-def data(collection: Collection) -> Section:
+@section("data", "Data and leakage", place=20)
+def data(material: Material) -> list[Item]:
     """Audit the data and the split."""
+    collection = material.runs
     first = collection.runs[0]
     protocols = sorted(
         {str(_split(run).get("protocol", "not recorded")) for run in collection.runs}
     )
-    items: list[Item] = [
+    return [
         Text(
             f"Data: {about(collection)}, {len(first.classes)} classes: {', '.join(first.classes)}. "
             f"Split: {', '.join(protocols)}."
@@ -34,7 +37,6 @@ def data(collection: Collection) -> Section:
         _parts(collection),
         _classes(first),
     ]
-    return Section("data", "Data and leakage", tuple(items))
 
 
 def _split(run: Run) -> Mapping[str, Any]:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from fer_lightning.hypotheses import paper
 from fer_lightning.hypotheses.evidence import RESOLUTIONS, Focus, focus_of
 from fer_lightning.plots.focus import focus_distribution
-from fer_lightning.report.content import Cell, Picture, Section, Table, Text
+from fer_lightning.report.content import Cell, Item, Picture, Table, Text
 from fer_lightning.report.parts import (
     about,
     format_number,
@@ -21,11 +21,10 @@ from fer_lightning.report.parts import (
 )
 from fer_lightning.report.sections.focus_controls import hiding_table, null_table
 from fer_lightning.report.sections.focus_epochs import over_epochs
+from fer_lightning.report.sections.registry import Material, section
 from fer_lightning.runs.collection import Collection
+from fer_lightning.runs.files import FILES
 from fer_lightning.statistics import cohen_d
-
-# --- Focus of models summed up region by region, from the values of single images
-
 
 Floats = NDArray[np.float64]
 
@@ -114,12 +113,14 @@ REMEDY = "`fer-lightning focus --checkpoint RUN/checkpoints/best.ckpt` measures 
 WORDS = {"native": "ours, own grid", "matched": "ours, one 6x6 grid"}
 
 
-def focus(collection: Collection) -> Section:
+@section("focus", "Where the models look", place=50)
+def focus(material: Material) -> list[Item]:
     """Lay out all that was measured of where models look."""
+    collection = material.runs
     found = focus_of(collection.runs)
     there = {(f.model, f.fraction, f.seed) for f in found}
     without = [r for r in collection.runs if (r.model, r.fraction, r.seed) not in there]
-    items = lacking(without, "focus_samples.csv", REMEDY)
+    items = lacking(without, FILES["focus_samples"].name, REMEDY)
     if found:
         fraction = shown_fraction(found)
         models = [m for m in collection.models if _at(found, m, fraction)]
@@ -140,7 +141,7 @@ def focus(collection: Collection) -> Section:
     items += over_epochs(collection)
     if not items or (not found and len(items) == 1):
         items.append(Text("Nobody looked where these models look.", "note"))
-    return Section("focus", "Where the models look", tuple(items))
+    return items
 
 
 def _at(found: Sequence[Focus], model: str, fraction: float) -> list[Focus]:
@@ -205,10 +206,6 @@ def _table(
             f"Paper: {paper.SOURCE}, N = {paper.IMAGES}; it prints no median.",
         ),
     )
-
-
-def _mean_and_sd(s: Summed) -> str:
-    return f"{format_number(s.mean)} ± {format_number(s.sd)}"
 
 
 def _paper(theirs: paper.FocusRow, models: list[str]) -> tuple[Cell, ...]:
