@@ -22,13 +22,13 @@ from statistics import median
 from rich.console import Console
 
 from fer_lightning.commands.sweep import configuration_text
-from fer_lightning.execution.study.cell_folder import CellFolder
+from fer_lightning.execution.study.cells import CellFolder
 from fer_lightning.execution.sweep.engine import Engine
 from fer_lightning.execution.sweep.file import Sweep, read_sweep
 from fer_lightning.execution.sweep.live import LiveSweep
 from fer_lightning.execution.sweep.search import draw
 from fer_lightning.execution.sweep.trial import Reader, SweepState, open_state
-from fer_lightning.execution.sweep.workers import LocalWorkers
+from fer_lightning.execution.workers import LocalWorkers
 from fer_lightning.runs.folder import RunFolder, write_json
 
 SWEEP = """

@@ -18,14 +18,7 @@ def run(
     cache_dir: Path | None = None,
     **options: Unpack[ReadOptions],
 ) -> Audit:
-    """Audit the data set at a path, print the tables and, if asked, write them as JSON.
-
-    Args:
-        path: file or folder, as for `fer_lightning.data.readers.read`.
-        out: JSON file to write.
-        cache_dir: where to keep the parsed data set, see `fer_lightning.data.cache.load`.
-        options: the options of the reader.
-    """
+    """Audit the data set at a path, print the tables and, if asked, write them as JSON."""
     if out is not None and not out.absolute().parent.is_dir():
         raise UserError(
             f"expected a folder for {out}, but {out.absolute().parent} is none; make it first"

@@ -25,6 +25,7 @@ from fer_lightning.data.masks import template
 from fer_lightning.data.pictures import HOW, Picture, Skipped, list_pictures, read_each
 from fer_lightning.data.regions import FACE
 from fer_lightning.errors import UserError, nearest
+from fer_lightning.execution.live import say
 from fer_lightning.look import methods as explainers
 from fer_lightning.look.controls.hiding import answers
 from fer_lightning.look.frozen import choose
@@ -86,21 +87,14 @@ TEMPLATE = "template masks"
 
 @dataclass
 class Explained:
-    """One entry a picture, in the order of reading.
+    """One entry a picture, in the order of reading."""
 
-    Attributes:
-        rows: of the CSV file.
-        maps: (h, w) each, signed at the model's grid, or heat at each pixel.
-        target: classes.
-        logits: (K,) each.
-        skipped: files that are no picture.
-    """
-
-    rows: list[dict[str, str | int | float]] = field(default_factory=list)
+    rows: list[dict[str, str | int | float]] = field(default_factory=list)  # of the CSV file
+    # (h, w) each, signed at the model's grid, or heat at each pixel
     maps: list[Tensor] = field(default_factory=list)
-    target: list[Tensor] = field(default_factory=list)
-    logits: list[Tensor] = field(default_factory=list)
-    skipped: list[Skipped] = field(default_factory=list)
+    target: list[Tensor] = field(default_factory=list)  # classes
+    logits: list[Tensor] = field(default_factory=list)  # (K,) each
+    skipped: list[Skipped] = field(default_factory=list)  # files that are no picture
 
 
 def explain(
@@ -298,11 +292,6 @@ def tell(console: Console, args: argparse.Namespace, found: Explained) -> None:
         say(console, f"skipped {skipped:,}: {', '.join(named)}{rest}")
     say(console, MASKS[args.masks])
     say(console, f"overlays, maps.npz, explain.csv and {NOTES} lie in {args.out}")
-
-
-def say(console: Console, text: str) -> None:
-    """Print a line as it is: nothing coloured, cut or taken for markup."""
-    console.print(text, highlight=False, soft_wrap=True, markup=False)
 
 
 SIZES = (16, 2048)  # pixels of an overlay's side

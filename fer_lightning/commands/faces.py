@@ -28,16 +28,7 @@ def sheet_figure(
     cue: Literal["none", "background"] = "none",
     difficulty: float = 0.5,
 ) -> Figure:
-    """Draw faces and lay them out, one row a class.
-
-    Args:
-        size: height and width of a face in pixels.
-        per_class: faces in a row.
-        seed: of the faces.
-        regions: outline eyes, eyebrows, nose, mouth and face.
-        cue: "background" plants the pattern that tells the label.
-        difficulty: from 0, clear expressions, to 1.
-    """
+    """Draw faces and lay them out, one row a class."""
     if not 1 <= per_class <= MOST:
         raise UserError(f"expected 1 to {MOST} faces a class but got {per_class}; change it")
     faces = drawn_faces(

@@ -25,11 +25,6 @@ def data_of_run(
 ) -> FERDataModule:
     """Set up the data of a checkpoint's run, with its split.
 
-    Args:
-        checkpoint: the checkpoint's file; config.yaml and split.json of its run folder are used.
-        about: what the checkpoint says of itself, as `load_net` returns it.
-        data_dir: where the data lies, if not where it lay then.
-
     Raises:
         UserError: no run folder and no `data_dir`; a damaged config; or another data set.
     """

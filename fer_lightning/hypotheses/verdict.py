@@ -14,27 +14,16 @@ Kind = Literal["test", "seed", "check", "null", "arbiter"]
 
 @dataclass(frozen=True)
 class Verdict:
-    """The answer to one hypothesis.
+    """The answer to one hypothesis."""
 
-    Args:
-        hypothesis: such as "H1a".
-        statement: what is claimed.
-        outcome: derived by the rule.
-        reason: in a sentence, how the numbers led there.
-        rule: the rule, in words.
-        numbers: rows of a table, see `row_of`.
-        caveats: what a reader must know beside it.
-        missing: planned cells that are not there.
-    """
-
-    hypothesis: str
-    statement: str
-    outcome: Outcome
-    reason: str
-    rule: str
-    numbers: list[Row] = field(default_factory=list)
-    caveats: list[str] = field(default_factory=list)
-    missing: list[str] = field(default_factory=list)
+    hypothesis: str  # such as "H1a"
+    statement: str  # what is claimed
+    outcome: Outcome  # derived by the rule
+    reason: str  # in a sentence, how the numbers led there
+    rule: str  # the rule, in words
+    numbers: list[Row] = field(default_factory=list)  # rows of a table, see `row_of`
+    caveats: list[str] = field(default_factory=list)  # what a reader must know beside it
+    missing: list[str] = field(default_factory=list)  # planned cells that are not there
 
 
 def rule_for(what: str, tests: int, alpha: float = ALPHA) -> str:

@@ -13,10 +13,6 @@ def compose(collection: Collection, faces: bool = True) -> Report:
 
     What a folder does not have is named and left out.
 
-    Args:
-        collection: finished runs, at least one.
-        faces: show faces, which may not be published with every data set.
-
     Raises:
         UserError: there is no run.
     """

@@ -6,10 +6,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from fer_lightning.errors import UserError
-from fer_lightning.execution.sweep.importance import LEAST, Importances, importances
-from fer_lightning.execution.sweep.labels import label, short_names
 from fer_lightning.execution.sweep.live import counts
-from fer_lightning.execution.sweep.results import run_facts, write_table
+from fer_lightning.execution.sweep.results import (
+    LEAST,
+    Importances,
+    importances,
+    label,
+    run_facts,
+    short_names,
+    write_table,
+)
 from fer_lightning.execution.sweep.trial import (
     STATE,
     Reader,
@@ -250,10 +256,6 @@ def is_sweep(folder: Path) -> bool:
 
 def write_sweep_report(folder: Path, out: Path | None = None) -> list[Path]:
     """Write ``report.html``, ``report.md``, ``tables/``, ``figures/`` and ``sweep.csv``.
-
-    Args:
-        folder: of the sweep.
-        out: where to, if not there.
 
     Returns:
         Everything that was written, the page first.

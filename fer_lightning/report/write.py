@@ -30,11 +30,6 @@ def write_report(collection: Collection, out: Path, faces: bool = True) -> list[
 
     Files of an earlier report that this one does not have are removed; no other file is touched.
 
-    Args:
-        collection: finished runs.
-        out: folder, made if there is none.
-        faces: show faces.
-
     Returns:
         Everything that was written, the page first.
 

@@ -201,11 +201,6 @@ def write_metrics(path: Path, rows: Mapping[int, Mapping[str, float]]) -> None:
 def read_arrays(path: Path, needed: Sequence[str], others: str = "$^") -> Arrays:
     """Read arrays of numbers, with a limit to what they may unpack to.
 
-    Args:
-        path: of an ``.npz`` file.
-        needed: names of arrays that must be there.
-        others: pattern of the names of arrays that are read where they are there.
-
     Raises:
         UserError: too large, no such file, no arrays, or one is missing.
     """

@@ -18,21 +18,15 @@ MOST = 10_000  # entries of a folder, and run folders
 
 @dataclass(frozen=True)
 class Found:
-    """Folders to read, and what is expected of them.
+    """Folders to read, and what is expected of them."""
 
-    Args:
-        paths: run folders, complete or not.
-        expected: identity to name of the study's cells; empty without a study.
-        labels: folder to the cell that a study takes it for.
-        study: content of the first study.json.
-        left_out: folders that cannot be used, and why.
-    """
-
-    paths: list[Path] = field(default_factory=list)
+    paths: list[Path] = field(default_factory=list)  # run folders, complete or not
+    # identity to name of the study's cells; empty without a study
     expected: dict[str, str] = field(default_factory=dict)
+    # folder to the cell that a study takes it for
     labels: dict[Path, Mapping[str, Any]] = field(default_factory=dict)
-    study: Mapping[str, Any] = field(default_factory=dict)
-    left_out: dict[str, str] = field(default_factory=dict)
+    study: Mapping[str, Any] = field(default_factory=dict)  # content of the first study.json
+    left_out: dict[str, str] = field(default_factory=dict)  # folders that cannot be used, and why
 
     def labelled(self, run: Run) -> Run:
         """Name a run as the study does."""

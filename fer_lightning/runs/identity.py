@@ -87,10 +87,6 @@ REGION_OPTIONS = ("landmarks", "masks", "regions")  # decide only where a loss u
 def decisive(config: Mapping[str, Any], fingerprint: str) -> dict[str, Any]:
     """Keep of a run's whole configuration what decides its result.
 
-    Args:
-        config: as in config.yaml, with all defaults.
-        fingerprint: of the data set.
-
     >>> config = {"seed_everything": 1, "trainer": {"max_epochs": 2, "devices": 1}, "run_name": "a"}
     >>> decisive(config, "f")["trainer"]
     {'max_epochs': 2}

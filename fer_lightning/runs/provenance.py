@@ -120,9 +120,6 @@ DRAWN = "drawn faces"
 def stand_ins(runs: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     """Name each once, drawn faces first, with the runs that it is true of where not of all.
 
-    Args:
-        runs: content of summary.json or run.json.
-
     >>> stand_ins([{"substitutions": ["CPU instead of a GPU"]}, {}])
     {'CPU instead of a GPU': ' (1 of 2 runs)'}
     """

@@ -58,6 +58,13 @@ class Run:
         """Class names in label order."""
         return [str(name) for name in self.summary.get("classes", [])]
 
+    def at(self, *names: str) -> Any:
+        """What the summary holds under these names, one inside the other; None without it."""
+        value: Any = self.summary
+        for name in names:
+            value = value.get(name) if isinstance(value, dict) else None
+        return value
+
     @property
     def regions(self) -> Regions:
         """The regions its focus numbers speak of; a face's where an older run names none."""

@@ -21,7 +21,9 @@ UNREAD = {"checkpoints", "tensorboard", "wandb", "pictures", "report"}
 
 
 def test_every_artefact_of_a_run_is_known_and_read(fit, run):
-    code, _, err = fit("--run_name=one", "--data.drawn.size=400", "--trainer.max_epochs=1", config="vit")
+    code, _, err = fit(
+        "--run_name=one", "--data.drawn.size=400", "--trainer.max_epochs=1", config="vit"
+    )
     assert code == 0, err
     folder = Path("runs/one")
     assert run("focus", "--checkpoint", folder / "checkpoints/best.ckpt", "--n=8")[0] == 0

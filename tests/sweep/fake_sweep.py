@@ -16,8 +16,8 @@ from fer_lightning.execution.sweep.file import Sweep
 from fer_lightning.execution.sweep.live import LiveSweep
 from fer_lightning.execution.sweep.results import write_table
 from fer_lightning.execution.sweep.trial import Reader, open_state
-from fer_lightning.execution.sweep.workers import LocalWorkers
 from fer_lightning.execution.training import Stopped, only_one
+from fer_lightning.execution.workers import LocalWorkers
 
 FIT = Path(__file__).with_name("fake_fit.py")
 RANDOM = {

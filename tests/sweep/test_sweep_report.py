@@ -8,8 +8,8 @@ from rich.console import Console
 from scipy.stats import spearmanr
 
 from fer_lightning.errors import UserError
-from fer_lightning.execution.sweep.importance import importances
 from fer_lightning.execution.sweep.live import LiveSweep, chosen
+from fer_lightning.execution.sweep.results import importances
 from fer_lightning.execution.sweep.trial import Reader, SweepState, read_state
 from fer_lightning.report.content import Table
 from fer_lightning.report.sweep import compose_sweep, is_sweep, write_sweep_report

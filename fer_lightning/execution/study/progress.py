@@ -9,8 +9,8 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
-from fer_lightning.execution.live import BETWEEN_LOOKS, STYLES, LiveView
-from fer_lightning.execution.study.cell_folder import State
+from fer_lightning.execution.live import BETWEEN_LOOKS, STYLES, LiveView, say
+from fer_lightning.execution.study.cells import State
 from fer_lightning.execution.study.execute import Job
 from fer_lightning.keys import ACC, key
 from fer_lightning.runs.files import Metrics, if_readable, read_json, read_metrics
@@ -21,23 +21,15 @@ VAL_ACC = key("val", ACC)
 
 @dataclass(frozen=True)
 class Progress:
-    """One line of the table.
+    """One line of the table."""
 
-    Args:
-        name: of the cell.
-        state: what is to be done.
-        epochs: that are complete.
-        most_epochs: after which the run ends at the latest.
-        accuracy: on the test images of a complete run, else the best on validation images so far.
-        seconds: of training so far.
-    """
-
-    name: str
-    state: State
-    epochs: int
-    most_epochs: int
+    name: str  # of the cell
+    state: State  # what is to be done
+    epochs: int  # that are complete
+    most_epochs: int  # after which the run ends at the latest
+    # on the test images of a complete run, else the best on validation images so far
     accuracy: float | None
-    seconds: float | None
+    seconds: float | None  # of training so far
 
 
 def progress_of(job: Job) -> Progress:
@@ -67,10 +59,6 @@ def seconds_left(jobs: Iterable[Job], rows: dict[str, Progress]) -> float | None
 
     The time per epoch and share of the data is taken from the runs of the same model, of any model
     where there is none yet; None before the first complete epoch.
-
-    Args:
-        jobs: of the study.
-        rows: `progress_of` each, by name.
     """
     speeds: dict[str, list[float]] = {}
     jobs = list(jobs)
@@ -92,16 +80,8 @@ def seconds_left(jobs: Iterable[Job], rows: dict[str, Progress]) -> float | None
     return left
 
 
-# --- What a person sees while a study runs: a table that changes, or lines where none can
-
-
 class LiveTable(LiveView):
-    """Shows a study's cells; `watch` is what `execute` calls.
-
-    Args:
-        jobs: of the study.
-        console: where to; a table on a terminal, lines of finished cells elsewhere.
-    """
+    """Shows a study's cells; `watch` is what `execute` calls."""
 
     def __init__(self, jobs: Sequence[Job], console: Console) -> None:
         super().__init__(console)
@@ -130,13 +110,10 @@ class LiveTable(LiveView):
         row = self.rows[job.cell.name]
         if ended:
             done = sum(row.state == "done" for row in self.rows.values())
-            self._line(f"{line(row)}; {done} of {len(self.rows)} done{_left(left)}")
+            say(self.console, f"{line(row)}; {done} of {len(self.rows)} done{_left(left)}")
         elif row.name not in self.announced:
             self.announced.add(row.name)
-            self._line(line(row))
-
-    def _line(self, text: str) -> None:
-        self.console.print(text, highlight=False, soft_wrap=True, markup=False)
+            say(self.console, line(row))
 
 
 def study_view(rows: Iterable[Progress], left: float | None) -> Group:

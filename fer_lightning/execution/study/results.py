@@ -12,8 +12,7 @@ import yaml
 from numpy.typing import NDArray
 
 from fer_lightning.errors import UserError
-from fer_lightning.execution.study.cell_folder import cell_facts
-from fer_lightning.execution.study.cells import Cell
+from fer_lightning.execution.study.cells import Cell, cell_facts
 from fer_lightning.execution.study.plan import Study
 from fer_lightning.runs.files import (
     CONTROLS,
@@ -36,12 +35,6 @@ FOCUS = tuple(file for file in FILES.values() if file.remeasured)
 
 def export_slim(run: Run, cell: Cell, target: Path, focus: Path | None = None) -> int:
     """Write a slim copy of a finished run: numbers and predictions, no faces, no machine paths.
-
-    Args:
-        run: the finished run.
-        cell: the cell that it is.
-        target: folder of the copy; an earlier copy of the same cell is replaced.
-        focus: folder with focus.csv and its like, if not in the run's folder.
 
     Returns:
         The copy's size in bytes.
@@ -134,11 +127,6 @@ def find_done(
     cells: list[Cell], folders: list[Path], identify: Callable[[Run], str]
 ) -> dict[str, Path]:
     """Find the finished runs of cells among run folders, by identity.
-
-    Args:
-        cells: of a study.
-        folders: run folders; incomplete and foreign ones are passed over.
-        identify: computes the identity of a run from its configuration.
 
     Returns:
         Identity to folder.

@@ -1,4 +1,4 @@
-"""The loop of a sweep: draw, start, look, stop early; every step can be cut off and gone on."""
+"""The loop of a sweep: draw, start, look, stop early; every step can be interrupted and resumed."""
 
 import time
 from collections.abc import Callable
@@ -7,29 +7,15 @@ from typing import Any
 from fer_lightning.errors import UserError
 from fer_lightning.execution.sweep.search import draw, to_stop
 from fer_lightning.execution.sweep.trial import Reader, SweepState, Trial
-from fer_lightning.execution.sweep.workers import Ended, Workers
 from fer_lightning.execution.training import TICK, Stopped, asked_to_stop
+from fer_lightning.execution.workers import Ended, Workers, nothing
 from fer_lightning.runs.folder import RunFolder, atomic
 
 Configure = Callable[[dict[str, Any]], str]
 
 
-def nothing(trial: Trial | None) -> None:
-    """Watch nothing."""
-
-
 class Engine:
-    """Runs a sweep to its end.
-
-    Args:
-        state: its runs so far.
-        reader: of their results.
-        workers: train them.
-        configure: turns the point of a run into the text of its config.yaml.
-        count: how many runs there are to be in all.
-        watch: called several times a second, with None, and with each run that began or ended.
-        retry_failed: also go on with runs that failed before.
-    """
+    """Runs a sweep to its end."""
 
     def __init__(
         self,

@@ -9,8 +9,8 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
-from fer_lightning.execution.live import BETWEEN_LOOKS, STYLES, LiveView
-from fer_lightning.execution.sweep.labels import label, short_names
+from fer_lightning.execution.live import BETWEEN_LOOKS, STYLES, LiveView, say
+from fer_lightning.execution.sweep.results import label, short_names
 from fer_lightning.execution.sweep.trial import Reader, SweepState, Trial, best_first
 
 WIDEST = 12  # letters of a value that are never broken
@@ -20,14 +20,7 @@ LOOKS = STYLES | {"stopped": "green dim"}
 
 
 class LiveSweep(LiveView):
-    """Shows a sweep; `watch` is what the engine calls.
-
-    Args:
-        state: its runs.
-        reader: of their results.
-        count: how many runs there are to be in all.
-        console: where to; a table on a terminal, lines of runs that begin and end elsewhere.
-    """
+    """Shows a sweep; `watch` is what the engine calls."""
 
     def __init__(self, state: SweepState, reader: Reader, count: int, console: Console) -> None:
         super().__init__(console)
@@ -47,10 +40,10 @@ class LiveSweep(LiveView):
         return sweep_view(self.state, self.reader, self.count)
 
     def _line(self, trial: Trial) -> None:
-        words = f"{line(trial, self.reader)}"
+        words = line(trial, self.reader)
         if trial.began is None:
             words += f"; {counts(self.state.trials, self.count)}{_best(self.state, self.reader)}"
-        self.console.print(words, highlight=False, soft_wrap=True, markup=False)
+        say(self.console, words)
 
 
 def sweep_view(state: SweepState, reader: Reader, count: int) -> Group:
@@ -98,8 +91,8 @@ def chosen(state: SweepState, reader: Reader, most: int = MOST) -> list[Trial]:
 def counts(trials: Sequence[Trial], count: int) -> str:
     """Say how many runs are in which state."""
     found = [trial.state for trial in trials]
-    told = ", ".join(f"{found.count(state)} {state}" for state in STATES if state in found)
-    return f"{told or 'none'} of {count} run{'' if count == 1 else 's'}"
+    words = ", ".join(f"{found.count(state)} {state}" for state in STATES if state in found)
+    return f"{words or 'none'} of {count} run{'' if count == 1 else 's'}"
 
 
 def line(trial: Trial, reader: Reader) -> str:
@@ -117,14 +110,8 @@ def line(trial: Trial, reader: Reader) -> str:
 
 
 def _best(state: SweepState, reader: Reader) -> str:
-    pairs = [(trial, reader.measure(trial).best) for trial in state.trials]
-    known = [pair for pair in pairs if pair[1] is not None]
+    known = {t.name: v for t in state.trials if (v := reader.measure(t).best) is not None}
     if not known:
         return ""
-    best = best_first(known, state.sweep.goal)[0]
-    return f"; best {reader.metric} {dict_of(known)[best.name]:.4f} by {best.name}"
-
-
-def dict_of(pairs: Sequence[tuple[Trial, float | None]]) -> dict[str, float]:
-    """Metric by name, of runs that have one."""
-    return {trial.name: value for trial, value in pairs if value is not None}
+    name = (max if state.sweep.goal == "maximize" else min)(known, key=lambda n: known[n])
+    return f"; best {reader.metric} {known[name]:.4f} by {name}"

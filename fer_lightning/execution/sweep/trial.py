@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from fer_lightning import keys
 from fer_lightning.errors import UserError, nearest
-from fer_lightning.execution.study.cell_folder import CellFolder
+from fer_lightning.execution.study.cells import CellFolder
 from fer_lightning.execution.sweep.file import Sweep
 from fer_lightning.keys import key
 from fer_lightning.runs.files import Metrics, if_readable, read_json, read_metrics, write_json
@@ -20,19 +20,12 @@ EPOCH_SECONDS = key("train", keys.EPOCH_SECONDS)
 
 @dataclass
 class Trial:
-    """One run of a sweep.
+    """One run of a sweep."""
 
-    Args:
-        number: in the order in which points were drawn, from 1.
-        parameters: option of ``fit`` → value.
-        folder: its run folder.
-        stopped: ended early because others are better.
-    """
-
-    number: int
-    parameters: dict[str, Any]
-    folder: CellFolder
-    stopped: bool = False
+    number: int  # in the order in which points were drawn, from 1
+    parameters: dict[str, Any]  # option of ``fit`` → value
+    folder: CellFolder  # its run folder
+    stopped: bool = False  # ended early because others are better
     began: float | None = field(default=None, compare=False)  # monotonic seconds, while it runs
 
     @property
@@ -51,30 +44,17 @@ class Trial:
 
 @dataclass(frozen=True)
 class Measured:
-    """What a run has logged so far.
+    """What a run has logged so far."""
 
-    Args:
-        history: the metric, epoch by epoch.
-        best: the best of them and of the final numbers; None where there is none.
-        epochs: that are complete.
-        seconds: of training; None where nothing is known.
-        logged: every name that was logged.
-    """
-
-    history: tuple[float, ...] = ()
-    best: float | None = None
-    epochs: int = 0
-    seconds: float | None = None
-    logged: tuple[str, ...] = ()
+    history: tuple[float, ...] = ()  # the metric, epoch by epoch
+    best: float | None = None  # the best of them and of the final numbers; None where there is none
+    epochs: int = 0  # that are complete
+    seconds: float | None = None  # of training; None where nothing is known
+    logged: tuple[str, ...] = ()  # every name that was logged
 
 
 class Reader:
-    """Reads runs, each again only after its files have changed.
-
-    Args:
-        metric: name as logged, such as ``val/acc``; ``test/acc`` is known at the end only.
-        goal: whether more is better.
-    """
+    """Reads runs, each again only after its files have changed."""
 
     def __init__(self, metric: str, goal: str) -> None:
         self.metric, self.best_of = metric, max if goal == "maximize" else min
@@ -154,21 +134,13 @@ STATE = "sweep.json"  # a folder with it is a sweep's
 
 @dataclass
 class SweepState:
-    """The runs of a sweep.
+    """The runs of a sweep."""
 
-    Args:
-        out: the sweep's folder; each run has its own below.
-        sweep: the sweep file.
-        data: the images that were given beside it.
-        seed: of the search.
-        trials: in the order in which they were drawn.
-    """
-
-    out: Path
-    sweep: Sweep
-    data: str | None = None
-    seed: int = 0
-    trials: list[Trial] = field(default_factory=list)
+    out: Path  # the sweep's folder; each run has its own below
+    sweep: Sweep  # the sweep file
+    data: str | None = None  # the images that were given beside it
+    seed: int = 0  # of the search
+    trials: list[Trial] = field(default_factory=list)  # in the order in which they were drawn
 
     def add(self, parameters: dict[str, Any]) -> Trial:
         """Note a new point, before anything is done for it."""

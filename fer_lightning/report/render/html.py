@@ -257,10 +257,6 @@ def _kind(item: Text | Table | Picture | Scatter) -> str:
 def table_view(table: Table, models: Sequence[str]) -> dict[str, Any]:
     """Lay out a table; numbers carry their value, so that the page can sort and copy them.
 
-    Args:
-        table: what to write.
-        models: names of `model_names`; a row carries the places of those it is about.
-
     Raises:
         UserError: a row that is not as long as the head.
 

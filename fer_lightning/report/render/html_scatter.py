@@ -42,19 +42,12 @@ SHAPES = {
 
 
 class Sprite(NamedTuple):
-    """A picture of rows and columns of faces.
+    """A picture of rows and columns of faces."""
 
-    Args:
-        uri: the picture itself, as ``data:image/...``.
-        width: of one face, in pixels.
-        height: of one face.
-        columns: faces in a row.
-    """
-
-    uri: str
-    width: int
-    height: int
-    columns: int
+    uri: str  # the picture itself, as ``data:image/...``
+    width: int  # of one face, in pixels
+    height: int  # of one face
+    columns: int  # faces in a row
 
 
 def scatter_view(scatter: Scatter) -> dict[str, Any]:

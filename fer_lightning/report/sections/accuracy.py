@@ -6,7 +6,7 @@ import numpy as np
 
 from fer_lightning.hypotheses import paper
 from fer_lightning.hypotheses.evidence import by_key, cells_of
-from fer_lightning.hypotheses.paper_table import gaps_and_gains
+from fer_lightning.hypotheses.paper import gaps_and_gains
 from fer_lightning.plots.curves import Level, accuracy_by_fraction
 from fer_lightning.report.content import Item, Picture, Table, Text
 from fer_lightning.report.parts import about, mean, number, pair_of, percent
