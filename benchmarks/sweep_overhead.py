@@ -66,13 +66,12 @@ def sweep_in(folder: Path, method: str) -> Sweep:
 
 
 def run(state: SweepState, count: int, command: Callable[[CellFolder], list[str]]) -> None:
-    reader = Reader(state.sweep.metric, state.sweep.goal)
 
     def configure(point: dict[str, object]) -> str:
         return configuration_text(state.sweep, point)
 
-    with LiveSweep(state, reader, count, Console(file=sys.stderr)) as table:
-        Engine(state, reader, LocalWorkers(command), configure, count, table.watch).run()
+    with LiveSweep(state, count, Console(file=sys.stderr)) as table:
+        Engine(state, LocalWorkers(command), configure, count, table.watch).run()
 
 
 def own_work(folder: Path, method: str, before: int, count: int) -> float:

@@ -40,10 +40,18 @@ from fer_lightning.runs.folder import NOTES, whole_folder, write_json
 from fer_lightning.runs.provenance import substitutions, versions
 from fer_lightning.training.checkpoint import load_net
 
-# --- Names of result files, made from names of a user's files
-
-
 LONGEST = 180  # bytes of a name without its ending; file systems allow 255 with everything
+BATCH = 16  # pictures that are held at once
+FOCUS = (*(f"lfr_{name}" for name in FACE.rows), "lsi", "background_share")
+TEMPLATE = "template masks"
+SHOWN = 20  # rows on the terminal
+NAMED = 10  # skipped files on the terminal
+MASKS = {
+    "template": f"{TEMPLATE}: regions of the mean face of FER-2013, the same for each picture; "
+    "their numbers mean something only where one upright face fills the picture",
+    "none": "no masks: focus was not measured",
+}
+SIZES = (16, 2048)  # pixels of an overlay's side
 
 
 def overlay_names(names: Sequence[str]) -> dict[str, str]:
@@ -75,14 +83,6 @@ def readable(text: str) -> str:
     'a?[31m?.png'
     """
     return "".join(c if c.isprintable() else "?" for c in text)
-
-
-# --- What ``explain`` finds in each picture: a map, a prediction and numbers of focus
-
-
-BATCH = 16  # pictures that are held at once
-FOCUS = (*(f"lfr_{name}" for name in FACE.rows), "lsi", "background_share")
-TEMPLATE = "template masks"
 
 
 @dataclass
@@ -210,18 +210,6 @@ def _batches(
             yield batch
 
 
-# --- How ``explain`` tells what it found: notes for the folder, a table for the terminal
-
-
-SHOWN = 20  # rows on the terminal
-NAMED = 10  # skipped files on the terminal
-MASKS = {
-    "template": f"{TEMPLATE}: regions of the mean face of FER-2013, the same for each picture; "
-    "their numbers mean something only where one upright face fills the picture",
-    "none": "no masks: focus was not measured",
-}
-
-
 def notes(
     args: argparse.Namespace, net: VisionModel, about: dict[str, Any], found: Explained
 ) -> dict[str, Any]:
@@ -292,9 +280,6 @@ def tell(console: Console, args: argparse.Namespace, found: Explained) -> None:
         say(console, f"skipped {skipped:,}: {', '.join(named)}{rest}")
     say(console, MASKS[args.masks])
     say(console, f"overlays, maps.npz, explain.csv and {NOTES} lie in {args.out}")
-
-
-SIZES = (16, 2048)  # pixels of an overlay's side
 
 
 def parser() -> argparse.ArgumentParser:

@@ -26,7 +26,7 @@ from fer_lightning.execution.sweep.file import Sweep, read_sweep
 from fer_lightning.execution.sweep.live import LiveSweep, counts
 from fer_lightning.execution.sweep.results import label, run_facts, short_names, write_table
 from fer_lightning.execution.sweep.search import check_search, corners, draw, grid_size
-from fer_lightning.execution.sweep.trial import Reader, SweepState, open_state
+from fer_lightning.execution.sweep.trial import SweepState, open_state
 from fer_lightning.execution.training import INTERRUPTED, Stopped, only_one
 from fer_lightning.execution.workers import LocalWorkers, RayWorkers, Workers
 from fer_lightning.report.sweep import write_sweep_report
@@ -138,13 +138,13 @@ def option_names(config: dict[str, Any]) -> list[str]:
     return [*of_parser, *DECIDES_OTHERS, *(f"model.net.{name}" for name in net), *of_losses]
 
 
-def dry_run(state: SweepState, reader: Reader, count: int, parallel: int, console: Console) -> None:
+def dry_run(state: SweepState, count: int, parallel: int, console: Console) -> None:
     """Print runs that there are and points that come next; later points of bayes may differ."""
     sweep = state.sweep
     state = replace(state, trials=list(state.trials))
     begun = counts(state.trials, count)
     while len(state.trials) < min(count, MOST):
-        point = draw(sweep, state.trials, reader, state.seed)
+        point = draw(sweep, state.trials, state.reader, state.seed)
         if point is None:
             break
         state.trials.append(state.trial(point))
@@ -164,13 +164,13 @@ def dry_run(state: SweepState, reader: Reader, count: int, parallel: int, consol
     if state.trials:
         words = shlex.join(fit_options(sweep, state.trials[-1].parameters))
         say(console, f"The last of these by hand: fer-lightning fit {words}")
-    say(console, f"{begun}{_left(state, reader, count, parallel)}")
+    say(console, f"{begun}{_left(state, count, parallel)}")
 
 
-def _left(state: SweepState, reader: Reader, count: int, parallel: int) -> str:
+def _left(state: SweepState, count: int, parallel: int) -> str:
     """Estimate the time of the rest from runs that are done, if there are any."""
     over = [trial for trial in state.trials if trial.state in ("done", "stopped")]
-    times = [t for trial in over if (t := reader.measure(trial).seconds) is not None]
+    times = [t for trial in over if (t := state.measure(trial).seconds) is not None]
     if not times:
         return "; how long a run takes is known when the first one is done"
     seconds = sum(times) / len(times) * (count - len(over)) / parallel
@@ -211,14 +211,13 @@ def main(argv: list[str]) -> int:
     state = open_state(out, sweep, args.data, args.seed)
     check_options(sweep, args.data)
     console = Console()
-    reader = Reader(sweep.metric, sweep.goal)
     if args.dry_run:
-        dry_run(state, reader, count, args.parallel or 1, console)
+        dry_run(state, count, args.parallel or 1, console)
         return 0
     with only_one(out / "lock", "sweep"):
         state = open_state(out, sweep, args.data, args.seed)  # as it is now that nobody writes
         state.save()
-        return _train(state, reader, count, args, console)
+        return _train(state, count, args, console)
 
 
 def how_many(sweep: Sweep, count: int | None) -> int:
@@ -266,23 +265,19 @@ def environments(parallel: int, gpus: int) -> list[dict[str, str]]:
     return [{"OMP_NUM_THREADS": str(threads)} for _ in range(parallel)]
 
 
-def _train(
-    state: SweepState, reader: Reader, count: int, args: argparse.Namespace, console: Console
-) -> int:
+def _train(state: SweepState, count: int, args: argparse.Namespace, console: Console) -> int:
     def configure(point: dict[str, object]) -> str:
         return configuration_text(state.sweep, point, args.data)
 
     try:
-        with LiveSweep(state, reader, count, console) as table:
-            Engine(
-                state, reader, _workers(args), configure, count, table.watch, args.retry_failed
-            ).run()
+        with LiveSweep(state, count, console) as table:
+            Engine(state, _workers(args), configure, count, table.watch, args.retry_failed).run()
     except Stopped:
-        write_table(state, reader)
+        write_table(state)
         say(console, f"Stopped; the same command goes on where {state.out} ends.")
         return INTERRUPTED
-    say(console, f"{len(state.trials)} runs in {write_table(state, reader)}")
-    if any(reader.measure(trial).best is not None for trial in state.trials):
+    say(console, f"{len(state.trials)} runs in {write_table(state)}")
+    if any(state.measure(trial).best is not None for trial in state.trials):
         say(console, f"Report: {write_sweep_report(state.out)[0]}")
     for line, where in stand_ins(run_facts(state.trials)).items():
         say(console, f"Note: {line}{where}")

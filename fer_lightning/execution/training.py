@@ -14,9 +14,10 @@ from typing import IO, Literal
 from fer_lightning.errors import UserError
 from fer_lightning.runs.files import FILES
 
-# --- Being asked to stop: noted, and answered when everything that was begun can go on later
-
-
+Outcome = Literal["done", "failed", "stopped"]
+TICK = 0.2  # seconds between looks at a training
+PATIENCE = 60.0  # seconds that a training may take to end when asked to
+OF_ONE_RUN = ("WANDB_RUN_ID", "WANDB_SWEEP_ID", "WANDB_SWEEP_PARAM_PATH")  # never of many
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 INTERRUPTED, TERMINATED = 130, 143  # exit codes of a training after Ctrl-C and SIGTERM
 
@@ -45,9 +46,6 @@ def asked_to_stop() -> Iterator[list[int]]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-# --- Locks of the kernel's: none is ever stale, however its holder ended
 
 
 @contextmanager
@@ -86,12 +84,6 @@ def try_lock(file: IO[str]) -> bool:
     except BlockingIOError:
         return False
     return True
-
-
-Outcome = Literal["done", "failed", "stopped"]
-TICK = 0.2  # seconds between looks at a training
-PATIENCE = 60.0  # seconds that a training may take to end when asked to
-OF_ONE_RUN = ("WANDB_RUN_ID", "WANDB_SWEEP_ID", "WANDB_SWEEP_PARAM_PATH")  # never of many
 
 
 class Training:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, Protocol, TypeVar
+from typing import Literal, NamedTuple, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -69,27 +69,14 @@ class Evidence(NamedTuple):
     alpha: float = ALPHA  # of each family of tests
 
 
-class Measured(Protocol):
-    """A cell or its focus."""
-
-    @property
-    def model(self) -> str: ...  # noqa: D102
-    @property
-    def fraction(self) -> float: ...  # noqa: D102
-    @property
-    def seed(self) -> int: ...  # noqa: D102
-    @property
-    def ids(self) -> Ids: ...  # noqa: D102
-
-
-T = TypeVar("T", bound=Measured)
+T = TypeVar("T", bound=Cell | Focus)
 
 
 class Aligned(NamedTuple):
     """Values of several groups for the same seeds and images."""
 
     seeds: tuple[int, ...]  # (S,) those that every group has
-    values: tuple[Floats, ...]  # one (S, n) array a group
+    values: tuple[Floats, ...]  # one (S, n) array per group
     left_out: int  # images that not all of them have
 
 

@@ -37,9 +37,7 @@ def write_report(collection: Collection, out: Path, faces: bool = True) -> list[
         UserError: there is no run, or the folder cannot be written.
     """
     if collection.runs:  # a place that cannot be written is told before anything is drawn
-        with _writable(out):
-            for folder in (out / "tables", out / "figures"):
-                folder.mkdir(parents=True, exist_ok=True)
+        _make_folders(out)
     return write_parts(compose(collection, faces), out)
 
 
@@ -50,9 +48,8 @@ def write_parts(report: Report, out: Path) -> list[Path]:
         UserError: the folder cannot be written.
     """
     settle(report)
+    _make_folders(out)
     with _writable(out):
-        for folder in (out / "tables", out / "figures"):
-            folder.mkdir(parents=True, exist_ok=True)
         written = [_write(out / PAGE, render(report)), _write(out / WORDS, markdown(report))]
         written += [_write(out / "tables" / f"{t.id}.csv", to_csv(t)) for t in tables(report)]
         for name, figure in figures(report):
@@ -71,6 +68,12 @@ def write_page(run: Path) -> Path:
     settle(report)
     with _writable(run):
         return _write(run / PAGE, render(report))
+
+
+def _make_folders(out: Path) -> None:
+    with _writable(out):
+        for folder in (out / "tables", out / "figures"):
+            folder.mkdir(parents=True, exist_ok=True)
 
 
 @contextmanager

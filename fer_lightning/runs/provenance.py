@@ -14,6 +14,10 @@ from typing import Any
 from fer_lightning import __version__
 
 PACKAGES = ("torch", "lightning", "timm", "torchmetrics", "wandb", "numpy", "scikit-learn")
+# An absolute path of two parts or more, on any system; addresses such as https://a/b are none.
+PATHS = re.compile(r"(?<![\w:/.])(?:[A-Za-z]:\\|/|~/)(?:[^/\\\s'\"=,]+[/\\])+([^/\\\s'\"=,]*)")
+ABSOLUTE = re.compile(r"[A-Za-z]:\\|/|~/")
+DRAWN = "drawn faces"
 
 
 def versions() -> dict[str, str]:
@@ -74,14 +78,6 @@ def substitutions(data: str, wandb_mode: str, device: str) -> list[str]:
     return found
 
 
-# --- Taking a machine out of texts that are shared: its paths and its name
-
-
-# An absolute path of two parts or more, on any system; addresses such as https://a/b are none.
-PATHS = re.compile(r"(?<![\w:/.])(?:[A-Za-z]:\\|/|~/)(?:[^/\\\s'\"=,]+[/\\])+([^/\\\s'\"=,]*)")
-ABSOLUTE = re.compile(r"[A-Za-z]:\\|/|~/")
-
-
 def scrub(value: Any) -> Any:
     """Reduce machine paths in any text to file names, and leave out the machine's name.
 
@@ -109,12 +105,6 @@ def _scrub_command(command: Any) -> Any:
         return scrub(command)
     pairs = [word.rpartition("=") for word in words]
     return shlex.join(f"{option}{equals}{scrub(text)}" for option, equals, text in pairs)
-
-
-# --- What runs used in place of what a reader would expect: told on the screen and in every report
-
-
-DRAWN = "drawn faces"
 
 
 def stand_ins(runs: Sequence[Mapping[str, Any]]) -> dict[str, str]:

@@ -156,9 +156,6 @@ def write_study(
     write_json(path, {"name": name, **facts, "cells": list(cells)})
 
 
-# --- The cells of a study as a W&B sweep, so that any number of agents train them
-
-
 def write_sweep(path: Path, study: Study, cells: Sequence[Cell]) -> list[Path]:
     """Write the sweep, and beside it the whole configuration of each model; return the files.
 

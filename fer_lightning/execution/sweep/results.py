@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fer_lightning.execution.sweep.trial import Reader, SweepState, Trial
+from fer_lightning.execution.sweep.trial import SweepState, Trial
 from fer_lightning.runs.files import atomic, if_readable, read_json
 from fer_lightning.runs.folder import RunFolder
 
@@ -63,11 +63,11 @@ def short_names(names: list[str]) -> dict[str, str]:
     }
 
 
-def results_table(state: SweepState, reader: Reader) -> pd.DataFrame:
+def results_table(state: SweepState) -> pd.DataFrame:
     """Return one row per run: name, state, parameters, metric, epochs, seconds."""
     rows = []
     for trial in state.trials:
-        measured = reader.measure(trial)
+        measured = state.measure(trial)
         plain: dict[str, Any] = {
             name: value if isinstance(value, int | float | str) else label(value)
             for name, value in trial.parameters.items()
@@ -90,11 +90,11 @@ def run_facts(trials: Sequence[Trial]) -> list[dict[str, Any]]:
     return [if_readable(read_json, file)[0] or {} for file in files]
 
 
-def write_table(state: SweepState, reader: Reader) -> Path:
+def write_table(state: SweepState) -> Path:
     """Write the table into the sweep's folder."""
     path = state.out / TABLE
     with atomic(path) as file:
-        results_table(state, reader).to_csv(file, index=False, lineterminator="\n")
+        results_table(state).to_csv(file, index=False, lineterminator="\n")
     return path
 
 

@@ -1,7 +1,7 @@
-"""One run of a sweep: its point and its folder, and how far it is as files tell."""
+"""The runs of a sweep: their points and folders, how far they are as files tell, and sweep.json."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -15,6 +15,7 @@ from fer_lightning.runs.files import Metrics, if_readable, read_json, read_metri
 from fer_lightning.runs.folder import RunFolder
 
 State = Literal["done", "stopped", "running", "failed", "half-done", "waiting"]
+STATE = "sweep.json"  # a folder with it is a sweep's
 EPOCH_SECONDS = key("train", keys.EPOCH_SECONDS)
 
 
@@ -126,12 +127,6 @@ def _numbers(row: Mapping[Any, Any]) -> dict[str, float]:
     return found
 
 
-# --- What a sweep must remember, on disk after every change: its points and which were stopped
-
-
-STATE = "sweep.json"  # a folder with it is a sweep's
-
-
 @dataclass
 class SweepState:
     """The runs of a sweep."""
@@ -141,6 +136,21 @@ class SweepState:
     data: str | None = None  # the images that were given beside it
     seed: int = 0  # of the search
     trials: list[Trial] = field(default_factory=list)  # in the order in which they were drawn
+
+    def __post_init__(self) -> None:
+        self.reader = Reader(self.sweep.metric, self.sweep.goal)
+
+    def measure(self, trial: Trial) -> Measured:
+        """Return what a run has logged so far."""
+        return self.reader.measure(trial)
+
+    def best_first(self) -> list[Trial]:
+        """Return the runs ordered by their metric, those without one last."""
+        sign = -1 if self.sweep.goal == "maximize" else 1
+        best = {trial.name: self.measure(trial).best for trial in self.trials}
+        return sorted(
+            self.trials, key=lambda t: (best[t.name] is None, sign * (best[t.name] or 0.0))
+        )
 
     def add(self, parameters: dict[str, Any]) -> Trial:
         """Note a new point, before anything is done for it."""
@@ -231,10 +241,3 @@ def _changed(now: dict[str, Any], then: dict[str, Any]) -> list[str]:
 
 def _folder(out: Path, name: Any) -> CellFolder:
     return CellFolder(out / Path(str(name)).name, controls=False)
-
-
-def best_first(trials: Iterable[tuple[Trial, float | None]], goal: str) -> list[Trial]:
-    """Order runs by their metric, those without one last."""
-    sign = -1 if goal == "maximize" else 1
-    ordered = sorted(trials, key=lambda pair: (pair[1] is None, sign * (pair[1] or 0.0)))
-    return [trial for trial, _ in ordered]
