@@ -87,7 +87,7 @@ def readable(text: str) -> str:
 
 @dataclass
 class Explained:
-    """One entry a picture, in the order of reading."""
+    """One entry per picture, in the order of reading."""
 
     rows: list[dict[str, str | int | float]] = field(default_factory=list)  # of the CSV file
     # (h, w) each, signed at the model's grid, or heat at each pixel
@@ -337,9 +337,9 @@ def main(argv: list[str]) -> int:
         write_maps(folder / "maps.npz", found, classes)
         (folder / "explain.csv").write_text(to_csv(found.rows), encoding="utf-8")
         files = sorted(path.name for path in folder.iterdir())
-        told = notes(args, net, about, found)
-        write_json(folder / NOTES, told | {"files": [*files, NOTES]})
-    for line in told["beware"]:
+        about_run = notes(args, net, about, found)
+        write_json(folder / NOTES, about_run | {"files": [*files, NOTES]})
+    for line in about_run["beware"]:
         say(console, f"Note: {line}")
     console.print(view(found))
     tell(console, args, found)

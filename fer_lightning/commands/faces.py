@@ -28,7 +28,7 @@ def sheet_figure(
     cue: Literal["none", "background"] = "none",
     difficulty: float = 0.5,
 ) -> Figure:
-    """Draw faces and lay them out, one row a class."""
+    """Draw faces and lay them out, one row per class."""
     if not 1 <= per_class <= MOST:
         raise UserError(f"expected 1 to {MOST} faces a class but got {per_class}; change it")
     faces = drawn_faces(
@@ -101,7 +101,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--cue", action="store_true", help="plant the background cue")
     parser.add_argument("--hero", action="store_true", help="the README's picture instead")
     args = parser.parse_args(argv)
-    picture_format(args.out)  # mistakes are told before anything is drawn
+    picture_format(args.out)  # mistakes are named before anything is drawn
     if args.hero:
         save(hero_figure(args.seed), args.out, dpi=185, pil_kwargs={"optimize": True})
     else:

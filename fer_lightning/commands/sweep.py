@@ -20,7 +20,7 @@ from rich.table import Table
 from fer_lightning.commands.resolve import resolve, resolver
 from fer_lightning.errors import UserError, nearest
 from fer_lightning.execution.live import say
-from fer_lightning.execution.study.cells import CellFolder
+from fer_lightning.execution.study.cells import CellFolder, one_of_many
 from fer_lightning.execution.sweep.engine import Engine
 from fer_lightning.execution.sweep.file import Sweep, read_sweep
 from fer_lightning.execution.sweep.live import LiveSweep, counts
@@ -69,15 +69,10 @@ def configuration(sweep: Sweep, point: dict[str, Any], data: str | None = None) 
     """
     place = [] if data is None else [f"--data.data_dir={data}"]
     config = resolve([*fit_options(sweep, point), *place])
-    config["report"] = False  # the sweep writes one of all runs
-    if config["trainer"].get("devices", "auto") == "auto":
-        config["trainer"]["devices"] = 1  # the others are for the other runs
-    wandb = config.setdefault("wandb", {})
-    wandb["group"] = wandb.get("group") or sweep.name
-    wandb["tags"] = list(dict.fromkeys([*wandb.get("tags", []), "sweep"]))
+    one_of_many(config, sweep.name, "sweep")
     for name in ("project", "entity"):  # as an agent does
         if sweep.content.get(name):
-            wandb[name] = str(sweep.content[name])
+            config["wandb"][name] = str(sweep.content[name])
     return config
 
 

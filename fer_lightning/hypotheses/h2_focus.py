@@ -29,6 +29,7 @@ from fer_lightning.hypotheses.verdict import (
     Verdict,
     adjust,
     in_words,
+    interval_row,
     judge,
     row_of,
     rule_for,
@@ -94,19 +95,13 @@ def compare_with_nulls(name: str, focus: Sequence[Focus], alpha: float) -> NullC
                 nulls[null] = max(value, nulls.get(null, -np.inf))
     regions = usable[0].regions
     what = f"log LFR of {regions.title(regions.primary)}, matched: {name}"
-    rows: list[Row] = [
-        {
-            "kind": "null",
-            "comparison": f"{what} beside {null}",
-            "unit": "",
-            "estimate": own.estimate - value,
-            "low": own.low - value,
-            "high": own.high - value,
-            "level": own.level,
-            "seeds": len(usable),
-            "n": len(usable[0].ids),
-        }
+    apart = {
+        null: Interval(own.estimate - value, own.low - value, own.high - value, own.level)
         for null, value in nulls.items()
+    }
+    rows = [
+        interval_row("null", f"{what} beside {null}", gap, "", len(usable), len(usable[0].ids))
+        for null, gap in apart.items()
     ]
     return NullComparison(_above(own, nulls, "untrained"), _above(own, nulls, "gaussian"), rows)
 

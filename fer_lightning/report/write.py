@@ -36,7 +36,7 @@ def write_report(collection: Collection, out: Path, faces: bool = True) -> list[
     Raises:
         UserError: there is no run, or the folder cannot be written.
     """
-    if collection.runs:  # a place that cannot be written is told before anything is drawn
+    if collection.runs:  # a place that cannot be written is named before anything is drawn
         _make_folders(out)
     return write_parts(compose(collection, faces), out)
 
@@ -112,7 +112,7 @@ def laid_out(figure: Figure) -> Figure:
 
 
 def figures(report: Report) -> Iterator[tuple[str, Figure]]:
-    """Yield the name and drawing of every figure; t-SNE is drawn here, one picture a model."""
+    """Yield the name and drawing of every figure; t-SNE is drawn here, one picture per model."""
     for section in report.sections:
         for item in section.items:
             if isinstance(item, Picture):

@@ -238,7 +238,7 @@ def collect(folders: Iterable[Path | str]) -> Collection:
     """
     found = find_folders([Path(folder) for folder in folders])
     runs: dict[str, Run] = {}
-    left_out = dict(found.left_out)
+    left_out: dict[str, str] = {}
     for path in found.paths:
         try:
             run = found.labelled(read_run(path))

@@ -129,9 +129,12 @@ def read_csv(path: Path) -> pd.DataFrame:
         UserError: it is missing, too large or no CSV.
     """
     try:
-        return pd.read_csv(io.BytesIO(_read(path, MAX_CSV)))
+        table = pd.read_csv(io.BytesIO(_read(path, MAX_CSV)))
     except (ValueError, pd.errors.ParserError) as error:  # also EmptyDataError, UnicodeDecodeError
         raise _damaged(path, "CSV", str(error)[:100]) from error
+    if not isinstance(table.index, pd.RangeIndex):  # taken from cells that have no name
+        raise _damaged(path, "CSV", f"its lines have more than {len(table.columns)} cells")
+    return table
 
 
 def read_focus(path: Path) -> pd.DataFrame:

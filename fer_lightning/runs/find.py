@@ -26,7 +26,6 @@ class Found:
     # folder to the cell that a study takes it for
     labels: dict[Path, Mapping[str, Any]] = field(default_factory=dict)
     study: Mapping[str, Any] = field(default_factory=dict)  # content of the first study.json
-    left_out: dict[str, str] = field(default_factory=dict)  # folders that cannot be used, and why
 
     def labelled(self, run: Run) -> Run:
         """Name a run as the study does."""

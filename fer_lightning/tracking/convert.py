@@ -119,10 +119,10 @@ class Conversion:
 
     def update(self) -> list[str]:
         """Write the options, new epochs and final numbers; return sentences on what is damaged."""
-        told = []
+        problems = []
         if not self.file.exists():
             config, sentence = if_readable(read_config, self.run.config)
-            told.append(sentence)
+            problems.append(sentence)
             self.options = hyperparameters(config or {})
             self._write([Event(wall_time=time.time(), file_version="brain.Event:2")])
             parts = options_summaries(self.options)[:2] if self.options else ()
@@ -131,23 +131,23 @@ class Conversion:
         if changed_at != self.read_at:
             found, sentence = if_readable(read_metrics, self.run.metrics)
             rows, damage = found or Metrics({})
-            told += [sentence, damage]
+            problems += [sentence, damage]
             self._write(self._epochs(rows, changed_at))
             self.rows, self.read_at = rows, changed_at
         if not self.complete and self.run.complete:
             read, sentence = if_readable(read_json, self.run.summary)
-            told.append(sentence)
+            problems.append(sentence)
             summary = read or {}
             classes = summary.get("classes")
             self.classes = [str(word) for word in classes] if isinstance(classes, list) else []
             self._write(self._final(summary))
             text, sentence = if_readable(focus_text, self.run.path / FILES["focus"].name)
-            told.append(sentence)
+            problems.append(sentence)
             if text:
                 table = text_summary(FOCUS_TABLE, text)
                 self._write([Event(step=self.after, wall_time=time.time(), summary=table)])
             self.complete = True
-        return [sentence for sentence in told if sentence]
+        return [sentence for sentence in problems if sentence]
 
     def update_pictures(self) -> Iterator[str]:
         """Write new pictures, one at a time; at the end the projector's files."""

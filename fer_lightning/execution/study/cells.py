@@ -175,13 +175,18 @@ def _cell(
     config = copy.deepcopy(config)
     config["seed_everything"] = seed
     config["data"]["fraction"] = fraction
-    config["report"] = False  # the study writes one of all cells
+    one_of_many(config, group, group, model)
+    return Cell(model, fraction, seed, identity(decisive(config, fingerprint)), config)
+
+
+def one_of_many(config: Config, group: str, *tags: str) -> None:
+    """Make a configuration that of one run among others, which W&B shows as a group."""
+    config["report"] = False  # there is one of all runs
     if config["trainer"].get("devices", "auto") == "auto":
         config["trainer"]["devices"] = 1  # more would make the batches larger
     wandb = config.setdefault("wandb", {})
     wandb["group"] = wandb.get("group") or group
-    wandb["tags"] = [*dict.fromkeys([*(wandb.get("tags") or ()), group, model])]
-    return Cell(model, fraction, seed, identity(decisive(config, fingerprint)), config)
+    wandb["tags"] = [*dict.fromkeys([*(wandb.get("tags") or ()), *tags])]
 
 
 def _check_different(cells: list[Cell]) -> None:

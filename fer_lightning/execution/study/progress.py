@@ -1,4 +1,4 @@
-"""How far the cells of a study are, told from the files of their runs."""
+"""How far the cells of a study are, read from the files of their runs."""
 
 import time
 from collections.abc import Iterable, Sequence

@@ -1,4 +1,4 @@
-"""A sweep file as W&B reads it, with its mistakes told before anything is trained."""
+"""A sweep file as W&B reads it, with its mistakes named before anything is trained."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

@@ -205,7 +205,7 @@ def face_sprite(faces: NDArray[np.uint8]) -> Sprite | None:
 
 
 def heat_bytes(maps: NDArray[np.floating[Any]]) -> tuple[int, int, str]:
-    """Pack heat maps as one byte a cell.
+    """Pack heat maps as one byte per cell.
 
     Args:
         maps: (M, h, w) from 0 to 1; NaN counts as cold, maps finer than 16 cells are averaged.

@@ -125,13 +125,13 @@ def _beside_paper(compared: list[dict[str, float | int | str]], ours: bool) -> l
         (str(row["quantity"]), *(number(row[name], ROUNDED.get(name, 0)) for name in columns[1:]))
         for row in compared
     )
-    told = () if ours else ("The paper compared a CNN with a ViT, which these models are not.",)
+    other = () if ours else ("The paper compared a CNN with a ViT, which these models are not.",)
     table = Table(
         "gaps_and_gains",
         "Leads and gains in points (percent of the test images), ours beside the paper's.",
         ("quantity", "ours", "low", "high", "paper", "ours minus paper", "seeds", "test images"),
         rows,
-        (f"Paper: {paper.SOURCE}. It prints no absolute accuracy.", *told),
+        (f"Paper: {paper.SOURCE}. It prints no absolute accuracy.", *other),
     )
     gap = [row for row in compared if math.isfinite(float(row["apart"]))]
     if not gap or not ours:
