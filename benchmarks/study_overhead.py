@@ -20,11 +20,11 @@ from rich.console import Console
 
 from fer_lightning.commands.resolve import resolve
 from fer_lightning.commands.study import fingerprint_of
-from fer_lightning.execution.study.cell_folder import CellFolder
-from fer_lightning.execution.study.cells import make_cells
+from fer_lightning.execution.study.cells import CellFolder, make_cells
 from fer_lightning.execution.study.execute import Job, execute, place_jobs
 from fer_lightning.execution.study.plan import read_study
 from fer_lightning.execution.study.progress import LiveTable
+from fer_lightning.execution.workers import LocalWorkers
 from fer_lightning.runs.folder import write_json
 
 STUDY = """
@@ -70,7 +70,7 @@ def by_hand(job: Job) -> float:
 
 def in_study(job: Job) -> float:
     """Seconds of a study of one cell."""
-    return seconds(lambda: execute([job], cell_command))
+    return seconds(lambda: execute([job], LocalWorkers(cell_command)))
 
 
 def own_work(folder: Path, cells: int) -> float:
@@ -88,7 +88,7 @@ def own_work(folder: Path, cells: int) -> float:
 
     def run() -> None:
         with LiveTable(jobs, Console(file=sys.stderr)) as table:
-            execute(jobs, command, table.watch)
+            execute(jobs, LocalWorkers(command), table.watch)
 
     return seconds(run) / cells
 

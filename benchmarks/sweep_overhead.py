@@ -22,13 +22,13 @@ from statistics import median
 from rich.console import Console
 
 from fer_lightning.commands.sweep import configuration_text
-from fer_lightning.execution.study.cell_folder import CellFolder
+from fer_lightning.execution.study.cells import CellFolder
 from fer_lightning.execution.sweep.engine import Engine
 from fer_lightning.execution.sweep.file import Sweep, read_sweep
 from fer_lightning.execution.sweep.live import LiveSweep
 from fer_lightning.execution.sweep.search import draw
 from fer_lightning.execution.sweep.trial import Reader, SweepState, open_state
-from fer_lightning.execution.sweep.workers import LocalWorkers
+from fer_lightning.execution.workers import LocalWorkers
 from fer_lightning.runs.folder import RunFolder, write_json
 
 SWEEP = """
@@ -66,13 +66,12 @@ def sweep_in(folder: Path, method: str) -> Sweep:
 
 
 def run(state: SweepState, count: int, command: Callable[[CellFolder], list[str]]) -> None:
-    reader = Reader(state.sweep.metric, state.sweep.goal)
 
     def configure(point: dict[str, object]) -> str:
         return configuration_text(state.sweep, point)
 
-    with LiveSweep(state, reader, count, Console(file=sys.stderr)) as table:
-        Engine(state, reader, LocalWorkers(command), configure, count, table.watch).run()
+    with LiveSweep(state, count, Console(file=sys.stderr)) as table:
+        Engine(state, LocalWorkers(command), configure, count, table.watch).run()
 
 
 def own_work(folder: Path, method: str, before: int, count: int) -> float:

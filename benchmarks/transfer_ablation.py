@@ -193,8 +193,8 @@ def table(rows: list[dict[str, Any]]) -> str:
 
 def verdict(rows: list[dict[str, Any]], args: argparse.Namespace) -> str:
     """H3 by the study's rule: does pre-training help the ViT less than the CNN?"""
-    from fer_lightning.hypotheses import Pair, transfer
-    from fer_lightning.hypotheses.evidence import Cell, by_key
+    from fer_lightning.hypotheses import judge_all, read_asked
+    from fer_lightning.hypotheses.evidence import Cell
 
     names = {"none": "{}", "both": "{} pre-trained"}
     cells = [
@@ -208,8 +208,10 @@ def verdict(rows: list[dict[str, Any]], args: argparse.Namespace) -> str:
         for row in rows
         if row["start"] in names
     ]
-    pairs = (Pair(*(name.format(model) for name in names.values())) for model in ("cnn", "vit"))
-    (found,) = transfer(by_key(cells), *pairs, [args.fraction], args.seeds)
+    asked = {"hypothesis": "H3", "first": "cnn", "second": "vit"}
+    asked |= {f"{place}_pretrained": f"{asked[place]} pre-trained" for place in ("first", "second")}
+    models = [cell.model for cell in cells]
+    (found,) = judge_all(read_asked([asked], models), cells, [], [args.fraction], args.seeds)
     return "\n\n".join([f"H3, {found.statement}: **{found.outcome}**. {found.reason}", found.rule])
 
 

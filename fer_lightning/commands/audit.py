@@ -10,6 +10,7 @@ from fer_lightning.data.audit import Audit, audit
 from fer_lightning.data.cache import load
 from fer_lightning.data.readers import ReadOptions
 from fer_lightning.errors import UserError
+from fer_lightning.runs.files import atomic
 
 
 def run(
@@ -18,14 +19,7 @@ def run(
     cache_dir: Path | None = None,
     **options: Unpack[ReadOptions],
 ) -> Audit:
-    """Audit the data set at a path, print the tables and, if asked, write them as JSON.
-
-    Args:
-        path: file or folder, as for `fer_lightning.data.readers.read`.
-        out: JSON file to write.
-        cache_dir: where to keep the parsed data set, see `fer_lightning.data.cache.load`.
-        options: the options of the reader.
-    """
+    """Audit the data set at a path, print the tables and, if asked, write them as JSON."""
     if out is not None and not out.absolute().parent.is_dir():
         raise UserError(
             f"expected a folder for {out}, but {out.absolute().parent} is none; make it first"
@@ -63,12 +57,10 @@ def main(argv: list[str]) -> int:
 
 def _write(path: Path, text: str) -> None:
     """Write a file whole or not at all."""
-    unfinished = path.with_name(f"{path.name}.unfinished")
     try:
-        unfinished.write_text(text + "\n", encoding="utf-8")
-        unfinished.replace(path)
+        with atomic(path) as file:
+            file.write(text + "\n")
     except OSError as error:
-        unfinished.unlink(missing_ok=True)
         raise UserError(
             f"expected to write {path}, but got {error.strerror}; choose another file"
         ) from None

@@ -51,8 +51,8 @@ def show(root: Path, port: int | None) -> int:
         try:
             while True:
                 until = time.monotonic() + TICK
-                while time.monotonic() < until and (told := logdir.show_pictures()) is not None:
-                    _tell(told)
+                while time.monotonic() < until and (problems := logdir.show_pictures()) is not None:
+                    _tell(problems)
                 time.sleep(max(0.0, until - time.monotonic()))
                 _tell(logdir.refresh())
         except KeyboardInterrupt:

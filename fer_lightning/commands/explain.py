@@ -25,6 +25,7 @@ from fer_lightning.data.masks import template
 from fer_lightning.data.pictures import HOW, Picture, Skipped, list_pictures, read_each
 from fer_lightning.data.regions import FACE
 from fer_lightning.errors import UserError, nearest
+from fer_lightning.execution.live import say
 from fer_lightning.look import methods as explainers
 from fer_lightning.look.controls.hiding import answers
 from fer_lightning.look.frozen import choose
@@ -39,10 +40,18 @@ from fer_lightning.runs.folder import NOTES, whole_folder, write_json
 from fer_lightning.runs.provenance import substitutions, versions
 from fer_lightning.training.checkpoint import load_net
 
-# --- Names of result files, made from names of a user's files
-
-
 LONGEST = 180  # bytes of a name without its ending; file systems allow 255 with everything
+BATCH = 16  # pictures that are held at once
+FOCUS = (*(f"lfr_{name}" for name in FACE.rows), "lsi", "background_share")
+TEMPLATE = "template masks"
+SHOWN = 20  # rows on the terminal
+NAMED = 10  # skipped files on the terminal
+MASKS = {
+    "template": f"{TEMPLATE}: regions of the mean face of FER-2013, the same for each picture; "
+    "their numbers mean something only where one upright face fills the picture",
+    "none": "no masks: focus was not measured",
+}
+SIZES = (16, 2048)  # pixels of an overlay's side
 
 
 def overlay_names(names: Sequence[str]) -> dict[str, str]:
@@ -76,31 +85,16 @@ def readable(text: str) -> str:
     return "".join(c if c.isprintable() else "?" for c in text)
 
 
-# --- What ``explain`` finds in each picture: a map, a prediction and numbers of focus
-
-
-BATCH = 16  # pictures that are held at once
-FOCUS = (*(f"lfr_{name}" for name in FACE.rows), "lsi", "background_share")
-TEMPLATE = "template masks"
-
-
 @dataclass
 class Explained:
-    """One entry a picture, in the order of reading.
+    """One entry per picture, in the order of reading."""
 
-    Attributes:
-        rows: of the CSV file.
-        maps: (h, w) each, signed at the model's grid, or heat at each pixel.
-        target: classes.
-        logits: (K,) each.
-        skipped: files that are no picture.
-    """
-
-    rows: list[dict[str, str | int | float]] = field(default_factory=list)
+    rows: list[dict[str, str | int | float]] = field(default_factory=list)  # of the CSV file
+    # (h, w) each, signed at the model's grid, or heat at each pixel
     maps: list[Tensor] = field(default_factory=list)
-    target: list[Tensor] = field(default_factory=list)
-    logits: list[Tensor] = field(default_factory=list)
-    skipped: list[Skipped] = field(default_factory=list)
+    target: list[Tensor] = field(default_factory=list)  # classes
+    logits: list[Tensor] = field(default_factory=list)  # (K,) each
+    skipped: list[Skipped] = field(default_factory=list)  # files that are no picture
 
 
 def explain(
@@ -216,18 +210,6 @@ def _batches(
             yield batch
 
 
-# --- How ``explain`` tells what it found: notes for the folder, a table for the terminal
-
-
-SHOWN = 20  # rows on the terminal
-NAMED = 10  # skipped files on the terminal
-MASKS = {
-    "template": f"{TEMPLATE}: regions of the mean face of FER-2013, the same for each picture; "
-    "their numbers mean something only where one upright face fills the picture",
-    "none": "no masks: focus was not measured",
-}
-
-
 def notes(
     args: argparse.Namespace, net: VisionModel, about: dict[str, Any], found: Explained
 ) -> dict[str, Any]:
@@ -300,14 +282,6 @@ def tell(console: Console, args: argparse.Namespace, found: Explained) -> None:
     say(console, f"overlays, maps.npz, explain.csv and {NOTES} lie in {args.out}")
 
 
-def say(console: Console, text: str) -> None:
-    """Print a line as it is: nothing coloured, cut or taken for markup."""
-    console.print(text, highlight=False, soft_wrap=True, markup=False)
-
-
-SIZES = (16, 2048)  # pixels of an overlay's side
-
-
 def parser() -> argparse.ArgumentParser:
     """Return the command's options."""
     options = argparse.ArgumentParser(prog="fer-lightning explain", description=__doc__)
@@ -363,9 +337,9 @@ def main(argv: list[str]) -> int:
         write_maps(folder / "maps.npz", found, classes)
         (folder / "explain.csv").write_text(to_csv(found.rows), encoding="utf-8")
         files = sorted(path.name for path in folder.iterdir())
-        told = notes(args, net, about, found)
-        write_json(folder / NOTES, told | {"files": [*files, NOTES]})
-    for line in told["beware"]:
+        about_run = notes(args, net, about, found)
+        write_json(folder / NOTES, about_run | {"files": [*files, NOTES]})
+    for line in about_run["beware"]:
         say(console, f"Note: {line}")
     console.print(view(found))
     tell(console, args, found)

@@ -31,17 +31,7 @@ def sheet_figure(
     difficulty: float = 0.5,
     defects: bool = False,
 ) -> Figure:
-    """Draw faces and lay them out, one row per class.
-
-    Args:
-        size: height and width of a face in pixels.
-        per_class: faces in a row.
-        seed: of the faces.
-        regions: outline eyes, eyebrows, nose, mouth and face.
-        cue: "background" plants the pattern that tells the label.
-        difficulty: from 0, clear expressions, to 1.
-        defects: draw plates with defects instead of faces.
-    """
+    """Draw faces, or plates with defects, and lay them out, one row per class."""
     if not 1 <= per_class <= MOST:
         raise UserError(f"expected 1 to {MOST} faces per class but got {per_class}; change it")
     if defects:
@@ -118,7 +108,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--defects", action="store_true", help="drawn defects instead of faces")
     parser.add_argument("--hero", action="store_true", help="the README's picture instead")
     args = parser.parse_args(argv)
-    picture_format(args.out)  # mistakes are told before anything is drawn
+    picture_format(args.out)  # mistakes are named before anything is drawn
     if args.hero:
         save(hero_figure(args.seed), args.out, dpi=185, pil_kwargs={"optimize": True})
     else:

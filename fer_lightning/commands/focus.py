@@ -14,6 +14,7 @@ from fer_lightning.data.landmarks import read_landmarks
 from fer_lightning.data.masks import masks_come_from, masks_for, regions_of
 from fer_lightning.data.probe import probe_rows
 from fer_lightning.errors import UserError
+from fer_lightning.execution.live import say
 from fer_lightning.look.controls.randomisation import randomisation
 from fer_lightning.look.focus import Focus, Sample, Target, measure_focus, tables_of, with_method
 from fer_lightning.look.heat import GRID
@@ -79,12 +80,12 @@ def main(argv: list[str]) -> int:
     sample.check()  # before a folder is made
     out = _folder(args.out, args.checkpoint)
     console = Console()
-    _say(console, f"{len(rows)} of {len(part):,} {args.part} images, seed {args.seed}")
+    say(console, f"{len(rows)} of {len(part):,} {args.part} images, seed {args.seed}")
     if not there.all():
-        _say(console, f"Note: {(~there).sum()} images without {regions.primary} were left out")
+        say(console, f"Note: {(~there).sum()} images without {regions.primary} were left out")
     word, sentence = masks_come_from(image_set, args.masks, landmarks is not None)
     for line in notes(image_set.name, sentence, sample.masks):
-        _say(console, f"Note: {line}")
+        say(console, f"Note: {line}")
 
     net = net.to(device)
     ways = {"method": method.name, "batch_size": args.batch_size}
@@ -98,8 +99,8 @@ def main(argv: list[str]) -> int:
         _write(out / FILES[name].name, table, method.name)
     _show(console, found, cascade)
     right = (found.predicted == sample.labels).float().mean()
-    _say(console, f"Accuracy on these images: {right:.3f}")
-    _say(console, f"{', '.join(FILES[name].name for name in tables)} lie in {out}")
+    say(console, f"Accuracy on these images: {right:.3f}")
+    say(console, f"{', '.join(FILES[name].name for name in tables)} lie in {out}")
     return 0
 
 
@@ -118,7 +119,7 @@ def _write(path: Path, rows: list[Any], method: str) -> None:
 
 def _show(console: Console, found: Focus, cascade: list[Any]) -> None:
     regions = found.regions
-    _say(console, f"Maps: {find_method(found.method).title}")
+    say(console, f"Maps: {find_method(found.method).title}")
     for view in (
         focus_view(found.table, "native", regions),
         focus_view(found.table, "matched", regions),
@@ -127,8 +128,8 @@ def _show(console: Console, found: Focus, cascade: list[Any]) -> None:
         randomisation_view(cascade),
     ):
         console.print(view)
-    _say(console, LEGEND.format(subject=regions.subject))
-    _say(console, verdict(found.table, regions))
+    say(console, LEGEND.format(subject=regions.subject))
+    say(console, verdict(found.table, regions))
 
 
 def notes(data: str, masks_from: str, masks: Tensor) -> list[str]:
@@ -156,7 +157,3 @@ def _device(given: str | None) -> str:
     if given == "cuda" and not there:
         raise UserError("expected a GPU for --device cuda but found none; leave the option out")
     return given or ("cuda" if there else "cpu")
-
-
-def _say(console: Console, text: str) -> None:
-    console.print(text, highlight=False, soft_wrap=True, markup=False)

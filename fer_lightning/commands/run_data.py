@@ -3,14 +3,12 @@
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from fer_lightning.data.augment import Augmentation
 from fer_lightning.data.datamodule import Defects, Drawn, FERDataModule, Files
 from fer_lightning.errors import UserError
+from fer_lightning.runs.files import read_config
 from fer_lightning.runs.folder import RunFolder
 
-MAX_BYTES = 1 << 20  # of a config.yaml; ours take 3 KB
 NESTED = {"augmentation": Augmentation, "files": Files, "drawn": Drawn, "defects": Defects}
 
 
@@ -26,11 +24,6 @@ def data_of_run(
     checkpoint: Path, about: dict[str, Any], data_dir: str | None = None
 ) -> FERDataModule:
     """Set up the data of a checkpoint's run, with its split.
-
-    Args:
-        checkpoint: the checkpoint's file; config.yaml and split.json of its run folder are used.
-        about: what the checkpoint says of itself, as `load_net` returns it.
-        data_dir: where the data lies, if not where it lay then.
 
     Raises:
         UserError: no run folder and no `data_dir`; a damaged config; or another data set.
@@ -70,18 +63,13 @@ def data_options(config: Path) -> dict[str, Any]:
         UserError: no YAML, or no such section.
     """
     try:
-        text = config.read_text(encoding="utf-8") if config.stat().st_size <= MAX_BYTES else ""
-        content = yaml.safe_load(text)
-        section = dict(content["data"])
-        for name, kind in NESTED.items():
-            if name in section:
-                section[name] = kind(**section[name])
-    except UserError:
-        raise
-    except (yaml.YAMLError, KeyError, TypeError, ValueError, RecursionError) as error:
+        section = dict(read_config(config)["data"])
+        return section | {
+            name: kind(**section[name]) for name, kind in NESTED.items() if name in section
+        }
+    except (UserError, KeyError, TypeError, ValueError) as error:
         reason = " ".join(str(error).split())
         raise UserError(
             f"expected the config.yaml of a run but could not read the data options in {config} "
             f"({reason:.200}); give the checkpoint of another run"
         ) from error
-    return section

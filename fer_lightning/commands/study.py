@@ -7,7 +7,6 @@ import sys
 import time
 from collections.abc import Mapping
 from datetime import timedelta
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -21,49 +20,42 @@ from fer_lightning.commands.resolve import data_of, resolve
 from fer_lightning.data.augment import Augmentation, augment, to_float
 from fer_lightning.data.datamodule import FERDataModule
 from fer_lightning.errors import UserError
-from fer_lightning.execution.study.cell_folder import CellFolder
-from fer_lightning.execution.study.cells import Cell, make_cells
+from fer_lightning.execution.live import say
+from fer_lightning.execution.study.cells import Cell, CellFolder, make_cells
 from fer_lightning.execution.study.execute import Job, execute, place_jobs
 from fer_lightning.execution.study.plan import Study, parse_only, read_study, select
 from fer_lightning.execution.study.progress import LiveTable
 from fer_lightning.execution.study.results import export_slim, find_done, write_study, write_sweep
 from fer_lightning.execution.training import Outcome, Stopped, only_one
+from fer_lightning.execution.workers import LocalWorkers, RayWorkers
 from fer_lightning.hypotheses import read_asked
 from fer_lightning.models import MODELS, create_model
 from fer_lightning.models.registry import import_path
 from fer_lightning.report.write import write_report
 from fer_lightning.runs.collection import collect, save_table
 from fer_lightning.runs.find import STUDY, runs_below
+from fer_lightning.runs.folder import RunFolder
 from fer_lightning.runs.identity import decisive, identity, short_path
 from fer_lightning.runs.provenance import stand_ins
 from fer_lightning.runs.run import Run, read_run
 from fer_lightning.shipped import find
 from fer_lightning.training.optimizers import make_optimizer
 
-# --- Which data a study's configurations mean, and which cell a finished run is
-
-
 WHICH = ("data_dir", "source", "files", "drawn", "cache_dir")  # options that choose the images
+DATA: dict[str, FERDataModule] = {}  # the first that was made for some images
+STEPS = 3  # measured, after one that warms up
+FORWARD_SHARE = 1 / 3  # of a training step's time that a forward pass takes
+LINKED = ("num_classes", "in_chans", "image_size")
+STARTING = 30.0  # seconds of a cell for imports, test and controls, roughly
+FAILED, INTERRUPTED = 1, 130  # exit codes
 
 
 def data_for(config: dict[str, Any]) -> FERDataModule:
     """Return the data of a configuration; those that mean the same images share them."""
     data = data_of(config)
     chosen = json.dumps({name: config["data"].get(name) for name in WHICH}, sort_keys=True)
-    data.image_set = _first(chosen, json.dumps(config)).image_set
+    data.image_set = DATA.setdefault(chosen, data).image_set
     return data
-
-
-@cache
-def _kept() -> dict[str, FERDataModule]:
-    return {}
-
-
-def _first(chosen: str, config: str) -> FERDataModule:
-    """Return the first data module that was made for these images."""
-    if chosen not in _kept():
-        _kept()[chosen] = data_of(json.loads(config))
-    return _kept()[chosen]
 
 
 def fingerprint_of(config: dict[str, Any]) -> str:
@@ -79,24 +71,12 @@ def identify(run: Run) -> str:
     """
     if run.summary.get("processes") != 1:
         return ""  # several processes make larger batches
-    config = resolve([f"--config={run.path / 'config.yaml'}"])
+    config = resolve([f"--config={RunFolder(run.path).config}"])
     return identity(decisive(config, run.fingerprint))
-
-
-# --- How long a study will take: a few real training steps of each model, scaled up
-
-
-STEPS = 3  # measured, after one that warms up
-FORWARD_SHARE = 1 / 3  # of a training step's time that a forward pass takes
-LINKED = ("num_classes", "in_chans", "image_size")
 
 
 def seconds_per_image(config: Mapping[str, Any], data: FERDataModule) -> float:
     """Time a few training steps at the configured batch size, in seconds per image.
-
-    Args:
-        config: whole configuration of a run.
-        data: its data.
 
     Raises:
         UserError: no such model is registered or imported.
@@ -130,11 +110,6 @@ def seconds_per_image(config: Mapping[str, Any], data: FERDataModule) -> float:
 def estimate(config: Mapping[str, Any], images: Mapping[str, int], per_image: float) -> float:
     """Seconds of a whole run, at most: it may stop early.
 
-    Args:
-        config: whole configuration.
-        images: number of ``train`` and ``val`` images in the run.
-        per_image: of a training step.
-
     >>> round(estimate({"trainer": {"max_epochs": 2}}, {"train": 80, "val": 30}, 0.1), 1)
     18.0
     """
@@ -145,12 +120,6 @@ def estimate(config: Mapping[str, Any], images: Mapping[str, int], per_image: fl
 def _synchronise() -> None:
     if torch.cuda.is_available():
         torch.cuda.synchronize()
-
-
-# --- The table of a study's cells before anything is trained
-
-
-STARTING = 30.0  # seconds of a cell for imports, test and controls, roughly
 
 
 def dry_run(jobs: list[Job], console: Console) -> None:
@@ -164,7 +133,7 @@ def dry_run(jobs: list[Job], console: Console) -> None:
         cell = job.cell
         data = data_for(dict(cell.config))
         images = {part: len(getattr(data.split, part)) for part in ("train", "val")}
-        told = ""
+        time_left = ""
         if not job.done:
             if cell.model not in speeds:
                 speeds[cell.model] = _speed(job)
@@ -174,19 +143,18 @@ def dry_run(jobs: list[Job], console: Console) -> None:
             else:
                 seconds = estimate(cell.config, images, speed) + STARTING
                 total += seconds
-                told = str(timedelta(seconds=round(seconds)))
+                time_left = str(timedelta(seconds=round(seconds)))
         state = "done" if job.done else job.folder.state
-        table.add_row(cell.name, state, f"{images['train']:,}", told, cell.identity[:8])
+        table.add_row(cell.name, state, f"{images['train']:,}", time_left, cell.identity[:8])
     console.print(table)
     done = sum(job.done for job in jobs)
-    console.print(
+    say(
+        console,
         f"{done} of {len(jobs)} cells are done; the others take at most about "
         f"{timedelta(seconds=round(total))} one after the other"
         + (", without those of models that cannot be timed" if unknown else "")
         + ". This is an estimate from a few training steps of each model on this machine as it is "
         "now; runs may stop early.",
-        highlight=False,
-        soft_wrap=True,
     )
 
 
@@ -195,9 +163,6 @@ def _speed(job: Job) -> float | None:
         return seconds_per_image(job.cell.config, data_for(dict(job.cell.config)))
     except UserError:
         return None
-
-
-FAILED, INTERRUPTED = 1, 130  # exit codes
 
 
 def parser() -> argparse.ArgumentParser:
@@ -240,7 +205,7 @@ def main(argv: list[str]) -> int:
     cells = make_cells(study, resolve, fingerprint_of, args.data)
     if args.sweep_file is not None:
         files = write_sweep(args.sweep_file, study, cells)
-        _say(console, f"Written: {', '.join(map(str, files))}")
+        say(console, f"Written: {', '.join(map(str, files))}")
         return 0
     out = args.out or Path("runs") / study.name
     found = _done(cells, out, _results(study, args.results))
@@ -283,16 +248,11 @@ def _train(
 
     try:
         with LiveTable(jobs, console) as table:
-            if args.ray or args.ray_address:
-                from fer_lightning.execution.ray_engine import execute_on_ray
-
-                outcomes = execute_on_ray(
-                    jobs, command, table.watch, args.retry_failed, args.ray_address
-                )
-            else:
-                outcomes = execute(jobs, command, table.watch, args.retry_failed)
+            ray = args.ray or args.ray_address
+            workers = RayWorkers(command, args.ray_address) if ray else LocalWorkers(command)
+            outcomes = execute(jobs, workers, table.watch, args.retry_failed)
     except Stopped:
-        _say(console, f"Stopped; the same command goes on where {out} ends.")
+        say(console, f"Stopped; the same command goes on where {out} ends.")
         return INTERRUPTED
     return _finish(jobs, out, outcomes, args.wandb, console)
 
@@ -304,20 +264,20 @@ def _finish(
     found = collect([out])
     if found.runs:
         files = save_table(found.table, out / "runs")
-        _say(console, f"Table of runs ({len(found.runs)}): {', '.join(map(str, files))}")
+        say(console, f"Table of runs ({len(found.runs)}): {', '.join(map(str, files))}")
         written = write_report(found, out)
-        _say(console, f"Report: {written[0]}")
+        say(console, f"Report: {written[0]}")
         for line, where in stand_ins([run.summary for run in found.runs]).items():
-            _say(console, f"Note: {line}{where}")
+            say(console, f"Note: {line}{where}")
         if project is not None:
-            _say(console, track(project, str(found.study["name"]), written))
+            say(console, track(project, str(found.study["name"]), written))
     bad = [job for job in jobs if not job.done]
     for job in bad:
         stopped = outcomes.get(job.cell.name) == "stopped"
         again = "the same command goes on" if stopped else "try again with --retry-failed"
-        _say(console, f"{job.cell.name} {'was killed' if stopped else 'failed'}; {again}:")
-        _say(console, f"  {job.folder.last_words()}")
-        _say(console, f"  its log is {job.folder.log}")
+        say(console, f"{job.cell.name} {'was killed' if stopped else 'failed'}; {again}:")
+        say(console, f"  {job.folder.last_words()}")
+        say(console, f"  its log is {job.folder.log}")
     return FAILED if bad else 0
 
 
@@ -365,10 +325,6 @@ def _export(jobs: list[Job], target: Path, focus_from: list[str], console: Conso
         if job.folder.path.resolve() == (target / name).resolve():
             continue
         size = export_slim(read_run(job.folder.path), job.cell, target / name, focus.get(name))
-        _say(console, f"{target / name}: {size:,} bytes")
-    _say(console, f"{len(done)} of {len(jobs)} cells are done")
+        say(console, f"{target / name}: {size:,} bytes")
+    say(console, f"{len(done)} of {len(jobs)} cells are done")
     return 0
-
-
-def _say(console: Console, text: str) -> None:
-    console.print(text, highlight=False, soft_wrap=True, markup=False)

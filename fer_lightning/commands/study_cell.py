@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from fer_lightning.cli import main as cli
-from fer_lightning.execution.study.cell_folder import REFUSED, CellFolder
+from fer_lightning.execution.study.cells import REFUSED, CellFolder
 from fer_lightning.runs.files import CONTROLS
 from fer_lightning.runs.folder import RunFolder, atomic
 

@@ -8,7 +8,6 @@ import sys
 from collections.abc import Sequence
 from dataclasses import fields, replace
 from datetime import timedelta
-from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -20,27 +19,26 @@ from rich.table import Table
 
 from fer_lightning.commands.resolve import resolve, resolver
 from fer_lightning.errors import UserError, nearest
-from fer_lightning.execution.study.cell_folder import CellFolder
+from fer_lightning.execution.live import say
+from fer_lightning.execution.study.cells import CellFolder, one_of_many
 from fer_lightning.execution.sweep.engine import Engine
 from fer_lightning.execution.sweep.file import Sweep, read_sweep
-from fer_lightning.execution.sweep.labels import label, short_names
 from fer_lightning.execution.sweep.live import LiveSweep, counts
-from fer_lightning.execution.sweep.results import run_facts, write_table
+from fer_lightning.execution.sweep.results import label, run_facts, short_names, write_table
 from fer_lightning.execution.sweep.search import check_search, corners, draw, grid_size
-from fer_lightning.execution.sweep.trial import Reader, SweepState, open_state
-from fer_lightning.execution.sweep.workers import LocalWorkers, RayWorkers, Workers
+from fer_lightning.execution.sweep.trial import SweepState, open_state
 from fer_lightning.execution.training import INTERRUPTED, Stopped, only_one
+from fer_lightning.execution.workers import LocalWorkers, RayWorkers, Workers
 from fer_lightning.report.sweep import write_sweep_report
 from fer_lightning.runs.provenance import stand_ins
 from fer_lightning.shipped import find
 from fer_lightning.tracking.sweep_command import expand
 from fer_lightning.training.losses import AdaptiveWeighting, AttentionRegulariser
 
-# --- From the point of a sweep to the whole configuration of its run
-
-
 FIT = "fit"
 LOSSES = {"regulariser": AttentionRegulariser, "weighting": AdaptiveWeighting}
+MOST = 20  # points that are printed
+FAILED = 1  # exit code
 DECIDES_OTHERS = ("config", "model.net")  # parameters on which it depends what options there are
 
 
@@ -66,25 +64,15 @@ def configuration(sweep: Sweep, point: dict[str, Any], data: str | None = None) 
 
     W&B shows the runs of a sweep as a group, also when they are synced later.
 
-    Args:
-        sweep: the sweep file.
-        point: option → value.
-        data: the images, instead of what the file says.
-
     Raises:
         UserError: an option that there is not, or a value that it does not take.
     """
     place = [] if data is None else [f"--data.data_dir={data}"]
     config = resolve([*fit_options(sweep, point), *place])
-    config["report"] = False  # the sweep writes one of all runs
-    if config["trainer"].get("devices", "auto") == "auto":
-        config["trainer"]["devices"] = 1  # the others are for the other runs
-    wandb = config.setdefault("wandb", {})
-    wandb["group"] = wandb.get("group") or sweep.name
-    wandb["tags"] = list(dict.fromkeys([*wandb.get("tags", []), "sweep"]))
+    one_of_many(config, sweep.name, "sweep")
     for name in ("project", "entity"):  # as an agent does
         if sweep.content.get(name):
-            wandb[name] = str(sweep.content[name])
+            config["wandb"][name] = str(sweep.content[name])
     return config
 
 
@@ -145,28 +133,19 @@ def option_names(config: dict[str, Any]) -> list[str]:
     return [*of_parser, *DECIDES_OTHERS, *(f"model.net.{name}" for name in net), *of_losses]
 
 
-# --- A sweep before anything is trained: how it searches, and the points that come first
-
-
-MOST = 20  # points that are printed
-
-
-def dry_run(state: SweepState, reader: Reader, count: int, parallel: int, console: Console) -> None:
+def dry_run(state: SweepState, count: int, parallel: int, console: Console) -> None:
     """Print runs that there are and points that come next; later points of bayes may differ."""
     sweep = state.sweep
     state = replace(state, trials=list(state.trials))
     begun = counts(state.trials, count)
     while len(state.trials) < min(count, MOST):
-        point = draw(sweep, state.trials, reader, state.seed)
+        point = draw(sweep, state.trials, state.reader, state.seed)
         if point is None:
             break
         state.trials.append(state.trial(point))
     short = short_names(sweep.varied)
-    say: dict[str, Any] = {"highlight": False, "soft_wrap": True, "markup": False}
     early = ", bad runs stopped early by Hyperband" if sweep.stops_early else ""
-    console.print(
-        f"{sweep.name}: {sweep.method}, {count} runs, {sweep.goal} {sweep.metric}{early}", **say
-    )
+    say(console, f"{sweep.name}: {sweep.method}, {count} runs, {sweep.goal} {sweep.metric}{early}")
     table = Table()
     for name in ("run", "state", *short.values()):
         table.add_column(name, justify="left" if name in ("run", "state") else "right")
@@ -174,26 +153,23 @@ def dry_run(state: SweepState, reader: Reader, count: int, parallel: int, consol
         table.add_row(trial.name, trial.state, *(label(trial.parameters[name]) for name in short))
     console.print(table)
     if sweep.method == "bayes":
-        console.print("Later points will depend on the results of earlier ones.", **say)
+        say(console, "Later points will depend on the results of earlier ones.")
     if count > MOST:
-        console.print(f"and {count - MOST} more", **say)
+        say(console, f"and {count - MOST} more")
     if state.trials:
         words = shlex.join(fit_options(sweep, state.trials[-1].parameters))
-        console.print(f"The last of these by hand: fer-lightning fit {words}", **say)
-    console.print(f"{begun}{_left(state, reader, count, parallel)}", **say)
+        say(console, f"The last of these by hand: fer-lightning fit {words}")
+    say(console, f"{begun}{_left(state, count, parallel)}")
 
 
-def _left(state: SweepState, reader: Reader, count: int, parallel: int) -> str:
+def _left(state: SweepState, count: int, parallel: int) -> str:
     """Estimate the time of the rest from runs that are done, if there are any."""
     over = [trial for trial in state.trials if trial.state in ("done", "stopped")]
-    times = [t for trial in over if (t := reader.measure(trial).seconds) is not None]
+    times = [t for trial in over if (t := state.measure(trial).seconds) is not None]
     if not times:
         return "; how long a run takes is known when the first one is done"
     seconds = sum(times) / len(times) * (count - len(over)) / parallel
     return f"; the rest takes about {timedelta(seconds=round(seconds))} at the pace so far"
-
-
-FAILED = 1  # exit code
 
 
 def parser() -> argparse.ArgumentParser:
@@ -230,14 +206,13 @@ def main(argv: list[str]) -> int:
     state = open_state(out, sweep, args.data, args.seed)
     check_options(sweep, args.data)
     console = Console()
-    reader = Reader(sweep.metric, sweep.goal)
     if args.dry_run:
-        dry_run(state, reader, count, args.parallel or 1, console)
+        dry_run(state, count, args.parallel or 1, console)
         return 0
     with only_one(out / "lock", "sweep"):
         state = open_state(out, sweep, args.data, args.seed)  # as it is now that nobody writes
         state.save()
-        return _train(state, reader, count, args, console)
+        return _train(state, count, args, console)
 
 
 def how_many(sweep: Sweep, count: int | None) -> int:
@@ -285,30 +260,25 @@ def environments(parallel: int, gpus: int) -> list[dict[str, str]]:
     return [{"OMP_NUM_THREADS": str(threads)} for _ in range(parallel)]
 
 
-def _train(
-    state: SweepState, reader: Reader, count: int, args: argparse.Namespace, console: Console
-) -> int:
+def _train(state: SweepState, count: int, args: argparse.Namespace, console: Console) -> int:
     def configure(point: dict[str, object]) -> str:
         return configuration_text(state.sweep, point, args.data)
 
-    say = partial(console.print, highlight=False, soft_wrap=True, markup=False)
     try:
-        with LiveSweep(state, reader, count, console) as table:
-            Engine(
-                state, reader, _workers(args), configure, count, table.watch, args.retry_failed
-            ).run()
+        with LiveSweep(state, count, console) as table:
+            Engine(state, _workers(args), configure, count, table.watch, args.retry_failed).run()
     except Stopped:
-        write_table(state, reader)
-        say(f"Stopped; the same command goes on where {state.out} ends.")
+        write_table(state)
+        say(console, f"Stopped; the same command goes on where {state.out} ends.")
         return INTERRUPTED
-    say(f"{len(state.trials)} runs in {write_table(state, reader)}")
-    if any(reader.measure(trial).best is not None for trial in state.trials):
-        say(f"Report: {write_sweep_report(state.out)[0]}")
+    say(console, f"{len(state.trials)} runs in {write_table(state)}")
+    if any(state.measure(trial).best is not None for trial in state.trials):
+        say(console, f"Report: {write_sweep_report(state.out)[0]}")
     for line, where in stand_ins(run_facts(state.trials)).items():
-        say(f"Note: {line}{where}")
+        say(console, f"Note: {line}{where}")
     if any(state.out.glob("*/wandb/offline-run-*")):
-        say(f"To show the runs on W&B, as group {state.sweep.name}:")
-        say(f"  wandb sync {state.out}/*/wandb/offline-run-*")
+        say(console, f"To show the runs on W&B, as group {state.sweep.name}:")
+        say(console, f"  wandb sync {state.out}/*/wandb/offline-run-*")
     return _tell_failures(state, console)
 
 
@@ -318,10 +288,7 @@ def _tell_failures(state: SweepState, console: Console) -> int:
     for trial in bad:
         failed = trial.state == "failed"
         again = "try again with --retry-failed" if failed else "the same command goes on"
-        for text in (
-            f"{trial.name} {'failed' if failed else 'was killed'}; {again}:",
-            f"  {trial.folder.last_words()}",
-            f"  its log is {trial.folder.log}",
-        ):
-            console.print(text, highlight=False, soft_wrap=True, markup=False)
+        say(console, f"{trial.name} {'failed' if failed else 'was killed'}; {again}:")
+        say(console, f"  {trial.folder.last_words()}")
+        say(console, f"  its log is {trial.folder.log}")
     return FAILED if bad else 0

@@ -10,12 +10,13 @@ STYLES = {"done": "green", "running": "bold cyan", "failed": "bold red", "half-d
 BETWEEN_LOOKS = 1.0  # seconds; each reads a few small files
 
 
-class LiveView:
-    """Shows what `view` returns, where the console is a terminal.
+def say(console: Console, text: str) -> None:
+    """Print a line as it is: nothing coloured, cut or taken for markup."""
+    console.print(text, highlight=False, soft_wrap=True, markup=False)
 
-    Args:
-        console: where to.
-    """
+
+class LiveView:
+    """Shows what `view` returns, where the console is a terminal."""
 
     def __init__(self, console: Console) -> None:
         self.console = console

@@ -12,10 +12,12 @@ from types import FrameType
 from typing import IO, Literal
 
 from fer_lightning.errors import UserError
+from fer_lightning.runs.files import FILES
 
-# --- Being asked to stop: noted, and answered when everything that was begun can go on later
-
-
+Outcome = Literal["done", "failed", "stopped"]
+TICK = 0.2  # seconds between looks at a training
+PATIENCE = 60.0  # seconds that a training may take to end when asked to
+OF_ONE_RUN = ("WANDB_RUN_ID", "WANDB_SWEEP_ID", "WANDB_SWEEP_PARAM_PATH")  # never of many
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 INTERRUPTED, TERMINATED = 130, 143  # exit codes of a training after Ctrl-C and SIGTERM
 
@@ -44,9 +46,6 @@ def asked_to_stop() -> Iterator[list[int]]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-# --- Locks of the kernel's: none is ever stale, however its holder ended
 
 
 @contextmanager
@@ -87,12 +86,6 @@ def try_lock(file: IO[str]) -> bool:
     return True
 
 
-Outcome = Literal["done", "failed", "stopped"]
-TICK = 0.2  # seconds between looks at a training
-PATIENCE = 60.0  # seconds that a training may take to end when asked to
-OF_ONE_RUN = ("WANDB_RUN_ID", "WANDB_SWEEP_ID", "WANDB_SWEEP_PARAM_PATH")  # never of many
-
-
 class Training:
     """A folder that a process trains, or goes on with, as soon as no other one is at work there.
 
@@ -118,7 +111,7 @@ class Training:
         folder.mkdir(parents=True, exist_ok=True)
         self.log, self.command, self.done, self.prepare = log, command, done, prepare
         self.environment = dict(environment or {})
-        self.lock = (folder / "lock").open("a+")
+        self.lock = (folder / FILES["lock"].name).open("a+")
         self.process: subprocess.Popen[bytes] | None = None
         self.began = time.monotonic()
         self.asked_at: float | None = None  # when the process was asked to end

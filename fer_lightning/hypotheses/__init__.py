@@ -1,20 +1,41 @@
-"""The hypotheses of a study, judged from numbers by rules that are written down."""
+"""The hypotheses of a study, judged from numbers by rules that are written down.
 
-from fer_lightning.hypotheses.asked import Asked, judge_all, read_asked
-from fer_lightning.hypotheses.h1_data_efficiency import change_of_lead, lead
-from fer_lightning.hypotheses.h2_focus import focus
-from fer_lightning.hypotheses.h3_transfer import Pair, transfer
+Each hypothesis is one file ``h<number>_<name>.py``, which registers it; all of them are imported
+here.
+"""
+
+import re
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
+
+from fer_lightning.hypotheses.registry import (
+    HYPOTHESES,
+    Asked,
+    TwoModels,
+    ask_by_default,
+    hypothesis,
+    judge_all,
+    list_hypotheses,
+    read_asked,
+    register_hypothesis,
+)
 from fer_lightning.hypotheses.verdict import Outcome, Verdict
 
+for _module in iter_modules([str(Path(__file__).parent)]):
+    if re.match(r"h\d", _module.name):
+        import_module(f"fer_lightning.hypotheses.{_module.name}")
+
 __all__ = [
+    "HYPOTHESES",
     "Asked",
     "Outcome",
-    "Pair",
+    "TwoModels",
     "Verdict",
-    "change_of_lead",
-    "focus",
+    "ask_by_default",
+    "hypothesis",
     "judge_all",
-    "lead",
+    "list_hypotheses",
     "read_asked",
-    "transfer",
+    "register_hypothesis",
 ]

@@ -1,9 +1,10 @@
 """Accuracies added and subtracted, judged: the common part of H1a, H1b and H3."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
-from fer_lightning.hypotheses.evidence import Cell, Group, Key, align, missing_cells
+from fer_lightning.hypotheses.evidence import Cell, Evidence, Group, Key, align, missing_cells
 from fer_lightning.hypotheses.verdict import (
     Row,
     Verdict,
@@ -26,71 +27,51 @@ from fer_lightning.statistics import (
 
 
 class Question(NamedTuple):
-    """A statement that holds where a sum of accuracies is positive.
-
-    Args:
-        statement: in words.
-        name: of the sum, for the table.
-        terms: groups to add, by sign: ((1, ("cnn", 0.3)), (-1, ("vit", 0.3))).
-    """
+    """A statement that holds where a sum of accuracies is positive."""
 
     statement: str
-    name: str
-    terms: tuple[tuple[int, Group], ...]
+    name: str  # of the sum, for the table
+    terms: tuple[tuple[int, Group], ...]  # to add, such as ((1, ("cnn", 0.3)), (-1, ("vit", 0.3)))
 
 
 def answer(
-    hypothesis: str,
-    questions: Sequence[Question],
-    cells: Mapping[Key, Cell],
-    seeds: Sequence[int],
-    what: str,
-    alpha: float = ALPHA,
+    hypothesis: str, questions: Sequence[Question], evidence: Evidence, what: str
 ) -> list[Verdict]:
-    """Judge the questions of one hypothesis, which are one family of tests.
-
-    Args:
-        hypothesis: such as "H1a".
-        questions: m of them.
-        cells: as `by_key` gives them.
-        seeds: the planned ones.
-        what: the sum in words, for the rule.
-        alpha: of the whole family.
-    """
-    m = len(questions)
-    found = [contrast(question, cells, seeds, m, alpha) for question in questions]
-    rows = adjust([f[1] for f in found if f is not None], m)
-    adjusted = iter(rows)
+    """Judge the questions of one hypothesis, which are one family; `what` names the sum."""
+    m, cells, alpha = len(questions), evidence.cells, evidence.alpha
+    found = [contrast(question, cells, evidence.seeds, m, alpha) for question in questions]
+    adjusted = iter(adjust([one.row for one in found if one is not None], m))
+    rule = rule_for(what, m, alpha)
     verdicts = []
     for question, result in zip(questions, found, strict=True):
-        missing = missing_cells(cells, [group for _, group in question.terms], seeds)
-        rule = rule_for(what, m, alpha)
+        missing = missing_cells(cells, [group for _, group in question.terms], evidence.seeds)
+        lacking = f"Missing: {', '.join(missing) or 'planned seeds'}."
         if result is None:
-            reason = f"Missing: {', '.join(missing) or 'planned seeds'}."
-            verdicts.append(
-                Verdict(hypothesis, question.statement, "undecided", reason, rule, missing=missing)
-            )
-            continue
-        comparison, _, per_seed, caveats = result
-        row = next(adjusted)
-        outcome = judge(comparison, float(row["p_bonferroni"]), alpha)
-        reason = f"{question.name}: {in_words(row)}."
-        if missing:
-            outcome = "undecided"
-            reason = f"Missing: {', '.join(missing)}. So far, {reason}"
-        verdicts.append(
-            Verdict(
+            verdict = Verdict(hypothesis, question.statement, "undecided", lacking, rule)
+        else:
+            row = next(adjusted)
+            outcome = judge(result.comparison, float(row["p_bonferroni"]), alpha)
+            reason = f"{question.name}: {in_words(row)}."
+            verdict = Verdict(
                 hypothesis,
                 question.statement,
-                outcome,
-                reason,
+                "undecided" if missing else outcome,
+                f"{lacking} So far, {reason}" if missing else reason,
                 rule,
-                [row, *per_seed],
-                seed_caveats(comparison) + caveats,
-                missing,
+                [row, *result.seed_rows],
+                seed_caveats(result.comparison) + result.caveats,
             )
-        )
+        verdicts.append(replace(verdict, missing=missing))
     return verdicts
+
+
+class Contrast(NamedTuple):
+    """A sum of accuracies compared with 0, as rows for all seeds and for each."""
+
+    comparison: Comparison
+    row: Row
+    seed_rows: list[Row]
+    caveats: list[str]
 
 
 def contrast(
@@ -99,11 +80,8 @@ def contrast(
     seeds: Sequence[int],
     tests: int = 1,
     alpha: float = ALPHA,
-) -> tuple[Comparison, Row, list[Row], list[str]] | None:
-    """Compare, and return also the row, the rows of single seeds and caveats.
-
-    None where no seed is common to all terms.
-    """
+) -> Contrast | None:
+    """Compare one of so many sums; None where no seed is common to all its terms."""
     found = align(cells, [group for _, group in question.terms], seeds, lambda cell: cell.correct)
     if found is None:
         return None
@@ -114,11 +92,10 @@ def contrast(
     else:
         summed = sum(sign * value for sign, value in zip(signs, found.values, strict=True))
         comparison = compare_differences(summed, level, resamples)
-    left_out = found.left_out
-    caveats = [f"{left_out} images that not all cells were tested on are left out."]
-    return (
+    caveat = f"{found.left_out} images that not all cells were tested on are left out."
+    return Contrast(
         comparison,
         row_of(question.name, comparison),
         seed_rows(question.name, comparison, found.seeds),
-        caveats if left_out else [],
+        [caveat] if found.left_out else [],
     )

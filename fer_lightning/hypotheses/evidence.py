@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, Protocol, TypeVar
+from typing import Literal, NamedTuple, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from fer_lightning.data.regions import FACE, Regions
 from fer_lightning.errors import UserError
 from fer_lightning.runs.run import Run, cell_name
+from fer_lightning.statistics import ALPHA
 
 Resolution = Literal["native", "matched"]
 RESOLUTIONS: tuple[Resolution, ...] = ("native", "matched")
@@ -22,48 +23,32 @@ Group = tuple[str, float]  # model, fraction
 
 @dataclass(frozen=True)
 class Cell:
-    """Which test images one trained model recognises.
+    """Which test images one trained model recognises."""
 
-    Args:
-        model: the study's name for it.
-        fraction: of the training images.
-        seed: of training.
-        ids: (n,) each test image's row in the data set.
-        correct: (n,) bool.
-    """
-
-    model: str
-    fraction: float
-    seed: int
-    ids: Ids
-    correct: NDArray[np.bool_]
+    model: str  # the study's name for it
+    fraction: float  # of the training images
+    seed: int  # of training
+    ids: Ids  # (n,) each test image's row in the data set
+    correct: NDArray[np.bool_]  # (n,) bool
 
 
 @dataclass(frozen=True)
 class Focus:
-    """Where one trained model looks, test image by test image.
+    """Where one trained model looks, test image by test image."""
 
-    Args:
-        model: the study's name for it.
-        fraction: of the training images.
-        seed: of training.
-        ids: (n,) each test image's row in the data set.
-        lfr: (n,) by resolution and region; NaN for a zero map.
-        lsi: (n,) by resolution, of the primary region; NaN for a zero map.
-        nulls: mean log LFR of it at the matched resolution, by null map ("untrained 0").
-        excess: (n,) by fill: what hiding it cost the true class's logit beyond random patches.
-        regions: of the data set.
-    """
-
-    model: str
-    fraction: float
-    seed: int
-    ids: Ids
+    model: str  # the study's name for it
+    fraction: float  # of the training images
+    seed: int  # of training
+    ids: Ids  # (n,) each test image's row in the data set
+    # (n,) by resolution and region; NaN for a zero map
     lfr: Mapping[tuple[Resolution, str], Floats]
+    # (n,) by resolution, of the primary region; NaN for a zero map
     lsi: Mapping[Resolution, Floats] = field(default_factory=dict)
+    # mean log LFR of it at the matched resolution, by null map ("untrained 0")
     nulls: Mapping[str, float] = field(default_factory=dict)
+    # (n,) by fill: what hiding it cost the true class's logit beyond random patches
     excess: Mapping[str, Floats] = field(default_factory=dict)
-    regions: Regions = FACE
+    regions: Regions = FACE  # of the data set
 
     def primary(self, at: Resolution) -> Floats:
         """LFR of the primary region."""
@@ -74,34 +59,25 @@ class Focus:
         return (at, self.regions.primary) in self.lfr
 
 
-class Measured(Protocol):
-    """A cell or its focus."""
+class Evidence(NamedTuple):
+    """What hypotheses are judged by."""
 
-    @property
-    def model(self) -> str: ...  # noqa: D102
-    @property
-    def fraction(self) -> float: ...  # noqa: D102
-    @property
-    def seed(self) -> int: ...  # noqa: D102
-    @property
-    def ids(self) -> Ids: ...  # noqa: D102
+    cells: Mapping[Key, Cell]  # finished ones by model, fraction and seed
+    focus: Mapping[Key, Focus]  # likewise, of those that somebody looked into
+    fractions: tuple[float, ...]  # planned ones; what is missing leaves a verdict undecided
+    seeds: tuple[int, ...]  # planned ones
+    alpha: float = ALPHA  # of each family of tests
 
 
-T = TypeVar("T", bound=Measured)
+T = TypeVar("T", bound=Cell | Focus)
 
 
 class Aligned(NamedTuple):
-    """Values of several groups for the same seeds and images.
+    """Values of several groups for the same seeds and images."""
 
-    Args:
-        seeds: (S,) those that every group has.
-        values: one (S, n) array a group.
-        left_out: images that not all of them have.
-    """
-
-    seeds: tuple[int, ...]
-    values: tuple[Floats, ...]
-    left_out: int
+    seeds: tuple[int, ...]  # (S,) those that every group has
+    values: tuple[Floats, ...]  # one (S, n) array per group
+    left_out: int  # images that not all of them have
 
 
 def by_key(items: Iterable[T]) -> dict[Key, T]:
@@ -178,9 +154,6 @@ def _at(cell: T, ids: Ids, value: Callable[[T], ArrayLike]) -> Floats:
         return values
     order = np.argsort(cell.ids, kind="stable")
     return values[order[np.searchsorted(cell.ids[order], ids)]]
-
-
-# --- Finished runs → the evidence hypotheses are judged by
 
 
 def cells_of(runs: Iterable[Run]) -> list[Cell]:

@@ -80,17 +80,8 @@ def compare_focus(
 
     Shares are tested by McNemar's exact test where there is one seed. With several, the same
     images come once for each seed and are not independent, so images are flipped for all at once.
-
-    Args:
-        found: as `by_key` gives it.
-        groups: (model, fraction) of the first and of the second.
-        seeds: planned ones.
-        level: of intervals.
-        resamples: of intervals and tests.
-        zeros_in: count a zero map as 0 in place of leaving its pair out.
-
-    Returns:
-        What could be compared: nothing without a common seed, native only where matched is missing.
+    Nothing is compared without a common seed. `zeros_in` counts a zero map as 0 in place of leaving
+    its pair out.
     """
     results = []
     region = title_of(found)

@@ -1,12 +1,12 @@
 """H1: is one model ahead at each fraction of the data, and is its lead larger with less data?"""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from fer_lightning.hypotheses import paper
 from fer_lightning.hypotheses.contrast import Question, answer
-from fer_lightning.hypotheses.evidence import Cell, Key
+from fer_lightning.hypotheses.evidence import Evidence
+from fer_lightning.hypotheses.registry import TwoModels, hypothesis
 from fer_lightning.hypotheses.verdict import Outcome, Verdict, rule_for
-from fer_lightning.statistics import ALPHA
 
 PAPER_ON_H1B = (
     f"The paper claims this, yet its own leads are {paper.GAPS[0.3]}, {paper.GAPS[0.6]} and "
@@ -14,34 +14,20 @@ PAPER_ON_H1B = (
 )
 
 
-def lead(
-    cells: Mapping[Key, Cell],
-    first: str,
-    second: str,
-    fractions: Sequence[float],
-    seeds: Sequence[int],
-    alpha: float = ALPHA,
-) -> list[Verdict]:
-    """H1a: judge the lead at each fraction, and then over all of them.
-
-    Args:
-        cells: as `by_key` gives them.
-        first: the model said to be ahead.
-        second: the other.
-        fractions: planned ones.
-        seeds: planned ones.
-        alpha: of all fractions together.
-    """
+@hypothesis("H1a", TwoModels, by_default=True)
+def lead(asked: TwoModels, evidence: Evidence) -> list[Verdict]:
+    """H1a: judge whether the first is ahead at each fraction, and then at all of them."""
+    first, second = asked.first, asked.second
     questions = [
         Question(
             f"{first} is ahead of {second} at {100 * fraction:g} % of the training data",
             f"accuracy of {first} minus {second} at {100 * fraction:g} %",
             ((1, (first, fraction)), (-1, (second, fraction))),
         )
-        for fraction in sorted(fractions)
+        for fraction in sorted(evidence.fractions)
     ]
-    each = answer("H1a", questions, cells, seeds, "accuracy difference", alpha)
-    return [*each, _overall(each, first, second, alpha)]
+    each = answer("H1a", questions, evidence, "accuracy difference")
+    return [*each, _overall(each, first, second, evidence.alpha)]
 
 
 def _overall(each: Sequence[Verdict], first: str, second: str, alpha: float) -> Verdict:
@@ -52,17 +38,12 @@ def _overall(each: Sequence[Verdict], first: str, second: str, alpha: float) -> 
     elif outcomes and set(outcomes) == {"supported"}:
         outcome = "supported"
     counts = {name: outcomes.count(name) for name in dict.fromkeys(outcomes)}
-    told = (
-        ", ".join(
-            f"{name} at {count} fraction{'s' * (count > 1)}" for name, count in counts.items()
-        )
-        or "none planned"
-    )
+    words = [f"{name} at {count} fraction{'s' * (count > 1)}" for name, count in counts.items()]
     return Verdict(
         "H1a",
         f"{first} is ahead of {second} at every fraction of the training data",
         outcome,
-        f"Of {len(each)} planned: {told}.",
+        f"Of {len(each)} planned: {', '.join(words) or 'none planned'}.",
         "Supported where it is at every fraction, not supported where it is not at one, undecided "
         f"otherwise. At one fraction: {rule_for('accuracy difference', len(each) or 1, alpha)}",
         caveats=list(dict.fromkeys(c for verdict in each for c in verdict.caveats)),
@@ -70,19 +51,11 @@ def _overall(each: Sequence[Verdict], first: str, second: str, alpha: float) -> 
     )
 
 
-def change_of_lead(
-    cells: Mapping[Key, Cell],
-    first: str,
-    second: str,
-    fractions: Sequence[float],
-    seeds: Sequence[int],
-    alpha: float = ALPHA,
-) -> list[Verdict]:
-    """H1b: judge whether the lead is larger at the smallest fraction than at the largest.
-
-    Arguments as for `lead`.
-    """
-    low, high = min(fractions, default=1.0), max(fractions, default=1.0)
+@hypothesis("H1b", TwoModels, by_default=True)
+def change_of_lead(asked: TwoModels, evidence: Evidence) -> list[Verdict]:
+    """H1b: judge whether the lead is larger at the smallest fraction than at the largest."""
+    first, second = asked.first, asked.second
+    low, high = min(evidence.fractions, default=1.0), max(evidence.fractions, default=1.0)
     statement = (
         f"the lead of {first} over {second} is larger at {100 * low:g} % of the training data than "
         f"at {100 * high:g} %"
@@ -94,7 +67,7 @@ def change_of_lead(
                 f"the lead of {first} over {second} is larger with less training data",
                 "undecided",
                 "A change of the lead needs two fractions and the study has one.",
-                rule_for("change of the lead", 1, alpha),
+                rule_for("change of the lead", 1, evidence.alpha),
             )
         ]
     question = Question(
@@ -102,7 +75,7 @@ def change_of_lead(
         f"lead at {100 * low:g} % minus lead at {100 * high:g} %",
         ((1, (first, low)), (-1, (second, low)), (-1, (first, high)), (1, (second, high))),
     )
-    verdicts = answer("H1b", [question], cells, seeds, "change of the lead", alpha)
+    verdicts = answer("H1b", [question], evidence, "change of the lead")
     for verdict in verdicts:
         verdict.caveats.append(PAPER_ON_H1B)
     return verdicts

@@ -7,7 +7,14 @@ from typing import NamedTuple
 import numpy as np
 
 from fer_lightning.data.regions import FACE
-from fer_lightning.hypotheses.evidence import Floats, Focus, Key, align, missing_cells
+from fer_lightning.hypotheses.evidence import (
+    Evidence,
+    Floats,
+    Focus,
+    Key,
+    align,
+    missing_cells,
+)
 from fer_lightning.hypotheses.focus_measures import (
     TESTS,
     Measured,
@@ -16,11 +23,13 @@ from fer_lightning.hypotheses.focus_measures import (
     log_lfr,
     title_of,
 )
+from fer_lightning.hypotheses.registry import TwoModels, hypothesis
 from fer_lightning.hypotheses.verdict import (
     Row,
     Verdict,
     adjust,
     in_words,
+    interval_row,
     judge,
     row_of,
     rule_for,
@@ -29,7 +38,6 @@ from fer_lightning.hypotheses.verdict import (
 )
 from fer_lightning.statistics import (
     ALPHA,
-    Comparison,
     Interval,
     bootstrap,
     compare_differences,
@@ -37,40 +45,39 @@ from fer_lightning.statistics import (
     family_resamples,
 )
 
-# --- What focus is worth: a model's log LFR beside that of maps that know nothing
+ARBITER_RULE = (
+    "The arbiter hides the region, and random patches of the same area, and takes by how much "
+    "more the true class's logit drops. It contradicts where that excess lies below 0 for the "
+    "first model, or lies below the second model's, each divided by its own SD over images "
+    "because logits of two models have no common unit (whole interval, under any fill)."
+)
+GATES = (
+    "The difference is that of log LFR with all maps averaged to one grid, because LFR "
+    "itself grows with a map's resolution and one map without heat outside decides its mean. "
+    "Support is taken back, to undecided, where the share of images with LFR >= 1 with zero maps "
+    "counted as 0 points the other way, where LSI on the same grid does, where the first model is "
+    "not above its own untrained twins, where the arbiter contradicts, or where twins or arbiter "
+    "are missing."
+)
 
 
-TWIN, BLOB = "untrained", "gaussian"
+class NullComparison(NamedTuple):
+    """One model beside its null maps."""
 
-
-class Beside(NamedTuple):
-    """One model beside its null maps.
-
-    Args:
-        above_twins: its interval lies above all its untrained twins; None where there are none.
-        above_blobs: likewise for blobs of heat at the centre.
-        rows: the numbers.
-    """
-
-    above_twins: bool | None
-    above_blobs: bool | None
+    above_twins: bool | None  # its interval lies above all untrained twins; None without any
+    above_blobs: bool | None  # likewise for blobs of heat at the centre
     rows: list[Row]
 
 
-def beside_nulls(name: str, focus: Sequence[Focus], alpha: float = ALPHA) -> Beside:
-    """Put a model's mean log LFR of the primary region, on one grid, beside its null maps'.
+def compare_with_nulls(name: str, focus: Sequence[Focus], alpha: float) -> NullComparison:
+    """Compare a model's mean log LFR of the primary region, on one grid, with its null maps'.
 
     Null maps are known by their mean only, whose own spread over images is left out; the highest
     of each kind counts, over twins and over the model's seeds.
-
-    Args:
-        name: of the model.
-        focus: of each seed, for the same images.
-        alpha: the interval's level is 1 - alpha.
     """
     usable = [f for f in focus if not np.isnan(f.primary("matched")).all()]
     if not usable:
-        return Beside(None, None, [])
+        return NullComparison(None, None, [])
     means = [
         bootstrap(log_lfr(f.primary("matched")), family_level(1, alpha)).images for f in usable
     ]
@@ -88,21 +95,15 @@ def beside_nulls(name: str, focus: Sequence[Focus], alpha: float = ALPHA) -> Bes
                 nulls[null] = max(value, nulls.get(null, -np.inf))
     regions = usable[0].regions
     what = f"log LFR of {regions.title(regions.primary)}, matched: {name}"
-    rows: list[Row] = [
-        {
-            "kind": "null",
-            "comparison": f"{what} beside {null}",
-            "unit": "",
-            "estimate": own.estimate - value,
-            "low": own.low - value,
-            "high": own.high - value,
-            "level": own.level,
-            "seeds": len(usable),
-            "n": len(usable[0].ids),
-        }
+    apart = {
+        null: Interval(own.estimate - value, own.low - value, own.high - value, own.level)
         for null, value in nulls.items()
+    }
+    rows = [
+        interval_row("null", f"{what} beside {null}", gap, "", len(usable), len(usable[0].ids))
+        for null, gap in apart.items()
     ]
-    return Beside(_above(own, nulls, TWIN), _above(own, nulls, BLOB), rows)
+    return NullComparison(_above(own, nulls, "untrained"), _above(own, nulls, "gaussian"), rows)
 
 
 def _above(own: Interval, nulls: dict[str, float], kind: str) -> bool | None:
@@ -110,28 +111,11 @@ def _above(own: Interval, nulls: dict[str, float], kind: str) -> bool | None:
     return own.low > max(values) if values else None
 
 
-# --- The arbiter of H2: what hiding the primary region costs, which needs no map
-
-
-ARBITER_RULE = (
-    "The arbiter hides the region, and random patches of the same area, and takes by how much "
-    "more the true class's logit drops. It contradicts where that excess lies below 0 for the "
-    "first model, or lies below the second model's, each divided by its own SD over images "
-    "because logits of two models have no common unit (whole interval, under any fill)."
-)
-
-
 class Arbitration(NamedTuple):
-    """What the arbiter says.
+    """What the arbiter says."""
 
-    Args:
-        contradicts: hiding speaks against the first model's focus.
-        depends: hiding the region costs the first model more than patches, under every fill.
-        rows: the numbers.
-    """
-
-    contradicts: bool
-    depends: bool
+    contradicts: bool  # hiding speaks against the first model's focus
+    depends: bool  # hiding costs the first model more than patches do, under every fill
     rows: list[Row]
 
 
@@ -142,14 +126,9 @@ def arbitrate(
     alpha: float = ALPHA,
     region: str = "KEY",
 ) -> Arbitration:
-    """Ask the arbiter under each fill.
+    """Ask what hiding the region cost each model, given as (S, n) excess by fill.
 
-    Args:
-        first: (S, n) excess by fill.
-        second: likewise.
-        names: of the models.
-        alpha: intervals have the level 1 - alpha: contradiction only ever takes support away.
-        region: what was hidden, for readers.
+    Intervals have the level 1 - alpha: contradiction only ever takes support away.
 
     >>> rng = np.random.default_rng(0)
     >>> much, none = rng.normal(1.0, 1.0, (1, 99)), rng.normal(0.0, 1.0, (1, 99))
@@ -172,12 +151,8 @@ def arbitrate(
         ]
         rows.append(row_of(f"{title}, {names[0]} minus {names[1]}", apart, "SDs", "arbiter"))
         contradicts |= own[0].interval.side < 0 or apart.interval.side < 0
-        depends &= _costs_more(own[0])
+        depends &= own[0].interval.side > 0
     return Arbitration(contradicts, depends, rows)
-
-
-def _costs_more(comparison: Comparison) -> bool:
-    return comparison.interval.side > 0
 
 
 def _scaled(excess: Floats) -> Floats:
@@ -186,23 +161,10 @@ def _scaled(excess: Floats) -> Floats:
     return excess / np.where(spread > 0, spread, 1.0)
 
 
-# --- What takes support for H2 back, and what a reader must know beside it
-
-
-GATES = (
-    "The difference is that of log LFR with all maps averaged to one grid, because LFR "
-    "itself grows with a map's resolution and one map without heat outside decides its mean. "
-    "Support is taken back, to undecided, where the share of images with LFR >= 1 with zero maps "
-    "counted as 0 points the other way, where LSI on the same grid does, where the first model is "
-    "not above its own untrained twins, where the arbiter contradicts, or where twins or arbiter "
-    "are missing."
-)
-
-
-def against(
+def _against(
     measured: Sequence[Measured],
     zeros_in: Sequence[Measured],
-    beside: Beside,
+    nulls: NullComparison,
     arbiter: Arbitration | None,
     models: tuple[str, str],
 ) -> list[str]:
@@ -214,9 +176,9 @@ def against(
         found.append("counting zero maps as 0 turns the difference round")
     if sides.get(("LSI", "matched"), 0) < 0:
         found.append("LSI points the other way")
-    if beside.above_twins is None:
+    if nulls.above_twins is None:
         found.append("there are no untrained twins to compare with")
-    elif not beside.above_twins:
+    elif not nulls.above_twins:
         found.append(f"{models[0]} is not above its own untrained twins")
     if arbiter is None:
         found.append("nobody asked the arbiter (no hiding values)")
@@ -225,110 +187,94 @@ def against(
     return found
 
 
-def caveats(
+def _caveats(
     measured: Sequence[Measured],
     main: Measured,
-    beside: Sequence[Beside],
+    nulls: Sequence[NullComparison],
     arbiter: Arbitration | None,
     models: tuple[str, str],
 ) -> list[str]:
     """Say what a reader must know beside the verdict."""
-    told = []
+    found = []
     if main.comparison.excluded:
-        told.append(
+        found.append(
             f"{main.comparison.excluded} of {main.comparison.n * len(main.seeds)} pairs are left "
             "out because a map is zero; rows with zero maps counted as 0 stand beside."
         )
     native = [o for o in measured if (o.name, o.resolution) == ("log LFR", "native")]
     if native and native[0].comparison.interval.side != main.comparison.interval.side:
-        told.append(
+        found.append(
             "At the maps' own resolutions the answer is another "
             f"({in_words(native[0].row)}): resolution decides it."
         )
-    for model, one in zip(models, beside, strict=True):
+    for model, one in zip(models, nulls, strict=True):
         if one.above_twins is False:
-            told.append(f"{model} looks there no more than untrained twins of it do.")
+            found.append(f"{model} looks there no more than untrained twins of it do.")
         if one.above_blobs is False:
-            told.append(
+            found.append(
                 f"A blob of heat at the image's centre, which knows nothing, reaches {model}'s LFR."
             )
     if arbiter is not None and not arbiter.depends:
-        told.append(
+        found.append(
             f"Hiding the region does not clearly cost {models[0]} more than hiding as many "
             "pixels at random."
         )
-    return told
+    return found
 
 
-def focus(
-    found: Mapping[Key, Focus],
-    first: str,
-    second: str,
-    fractions: Sequence[float],
-    seeds: Sequence[int],
-    alpha: float = ALPHA,
-) -> list[Verdict]:
-    """Judge at each fraction; all measures, resolutions and fractions are one family.
-
-    Args:
-        found: as `by_key` gives it.
-        first: the model said to look at the primary region more.
-        second: the other.
-        fractions: planned ones.
-        seeds: planned ones.
-        alpha: of the whole family.
-    """
-    m = TESTS * max(len(fractions), 1)
-    level, resamples = family_level(m, alpha), family_resamples(m, alpha)
+@hypothesis("H2", TwoModels, by_default=True)
+def focus(asked: TwoModels, evidence: Evidence) -> list[Verdict]:
+    """Judge at each fraction; all measures, resolutions and fractions are one family."""
+    m = TESTS * max(len(evidence.fractions), 1)
+    family = _Family(m, family_level(m, evidence.alpha), family_resamples(m, evidence.alpha))
+    models = (asked.first, asked.second)
     measured = {
         fraction: compare_focus(
-            found, [(first, fraction), (second, fraction)], seeds, level, resamples
+            evidence.focus, [(m, fraction) for m in models], evidence.seeds, *family[1:]
         )
-        for fraction in sorted(fractions)
+        for fraction in sorted(evidence.fractions)
     }
     rows = iter(adjust([one.row for several in measured.values() for one in several], m))
     return [
         _at_fraction(
-            found,
-            (first, second),
-            fraction,
-            seeds,
-            [one._replace(row=next(rows)) for one in several],
-            (m, level, resamples, alpha),
+            evidence, models, fraction, [one._replace(row=next(rows)) for one in several], family
         )
         for fraction, several in measured.items()
     ]
 
 
+class _Family(NamedTuple):
+    tests: int
+    level: float
+    resamples: int
+
+
 def _at_fraction(
-    found: Mapping[Key, Focus],
+    evidence: Evidence,
     models: tuple[str, str],
     fraction: float,
-    seeds: Sequence[int],
     measured: list[Measured],
-    family: tuple[int, float, int, float],
+    family: _Family,
 ) -> Verdict:
-    m, level, resamples, alpha = family
+    found, alpha = evidence.focus, evidence.alpha
     groups = [(model, fraction) for model in models]
     statement = (
-        f"{models[0]} looks more at {region_in_words(found)} than {models[1]} at "
+        f"{models[0]} looks more at {_region_in_words(found)} than {models[1]} at "
         f"{100 * fraction:g} % of the training data"
     )
-    rule = f"{rule_for('difference', m, alpha)} {GATES} {ARBITER_RULE}"
-    missing = missing_cells(found, groups, seeds)
+    rule = f"{rule_for('difference', family.tests, alpha)} {GATES} {ARBITER_RULE}"
+    missing = missing_cells(found, groups, evidence.seeds)
     main = next((o for o in measured if (o.name, o.resolution) == ("log LFR", "matched")), None)
     rows = [one.row for one in measured]
     if main is None:
         lacking = f"Missing: {', '.join(missing)}." if missing else "No maps at one resolution."
         return Verdict("H2", statement, "undecided", lacking, rule, rows, [], missing)
 
-    zeros_in = compare_focus(found, groups, seeds, level, resamples, zeros_in=True)
-    beside = [
-        beside_nulls(model, [found[model, fraction, seed] for seed in main.seeds], alpha)
-        for model in models
-    ]
+    zeros_in = compare_focus(found, groups, evidence.seeds, *family[1:], zeros_in=True)
+    cells = {model: [found[model, fraction, seed] for seed in main.seeds] for model in models}
+    nulls = [compare_with_nulls(model, several, alpha) for model, several in cells.items()]
     arbiter = _arbiter(found, models, fraction, main.seeds, alpha)
-    doubts = against(measured, zeros_in, beside[0], arbiter, models)
+    doubts = _against(measured, zeros_in, nulls[0], arbiter, models)
     outcome = judge(main.comparison, float(main.row["p_bonferroni"]), alpha)
     reason = f"log LFR of {title_of(found)} on one grid: {in_words(main.row)}."
     if outcome == "supported" and doubts:
@@ -339,25 +285,19 @@ def _at_fraction(
         reason = f"Missing: {', '.join(missing)}. So far, {reason}"
     rows += seed_rows(str(main.row["comparison"]), main.comparison, main.seeds, "")
     rows += [one.row for one in zeros_in]
-    rows += [row for one in beside for row in one.rows]
+    rows += [row for one in nulls for row in one.rows]
     rows += [] if arbiter is None else arbiter.rows
-    told = seed_caveats(main.comparison) + caveats(measured, main, beside, arbiter, models)
-    limits = at_limits(
-        *(
-            found[model, fraction, seed].primary("matched")
-            for model in models
-            for seed in main.seeds
-        )
-    )
+    caveats = seed_caveats(main.comparison) + _caveats(measured, main, nulls, arbiter, models)
+    limits = at_limits(*(one.primary("matched") for several in cells.values() for one in several))
     if limits:
-        told.append(
+        caveats.append(
             f"Maps without heat inside or outside {title_of(found)} weigh most in log LFR: "
             f"{limits}."
         )
-    return Verdict("H2", statement, outcome, reason, rule, rows, told, missing)
+    return Verdict("H2", statement, outcome, reason, rule, rows, caveats, missing)
 
 
-def region_in_words(found: Mapping[Key, Focus]) -> str:
+def _region_in_words(found: Mapping[Key, Focus]) -> str:
     """Name the primary region in a sentence: "the key regions" of a face, "the defect"."""
     regions = next((focus.regions for focus in found.values()), FACE)
     several = len(regions.members(regions.primary)) > 1

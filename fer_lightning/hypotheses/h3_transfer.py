@@ -1,57 +1,43 @@
 """H3: do pre-trained features help one model less than the other?"""
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from pydantic import Field
 
 from fer_lightning.hypotheses.contrast import Question, answer
-from fer_lightning.hypotheses.evidence import Cell, Key
+from fer_lightning.hypotheses.evidence import Evidence
+from fer_lightning.hypotheses.registry import Model, TwoModels, hypothesis
 from fer_lightning.hypotheses.verdict import Verdict
-from fer_lightning.statistics import ALPHA
+
+CAVEAT = (
+    "A gain is the accuracy pre-trained minus from scratch; it depends on what the weights "
+    "were trained on, which differs between published models."
+)
 
 
-class Pair(NamedTuple):
-    """The study's names of one architecture from scratch and pre-trained."""
+class TwoTransfers(TwoModels):
+    """Two models from scratch, and the study's names of the same models pre-trained."""
 
-    scratch: str
-    pretrained: str
+    first_pretrained: Model = Field(description="the first model, pre-trained,")
+    second_pretrained: Model = Field(description="the second model, pre-trained,")
 
 
-def transfer(
-    cells: Mapping[Key, Cell],
-    first: Pair,
-    second: Pair,
-    fractions: Sequence[float],
-    seeds: Sequence[int],
-    alpha: float = ALPHA,
-) -> list[Verdict]:
-    """Judge at each fraction whether the first gains more from pre-training than the second.
-
-    Args:
-        cells: as `by_key` gives them.
-        first: said to gain more, such as the CNN.
-        second: said to gain less.
-        fractions: planned ones.
-        seeds: planned ones.
-        alpha: of all fractions together.
-    """
+@hypothesis("H3", TwoTransfers)
+def transfer(asked: TwoTransfers, evidence: Evidence) -> list[Verdict]:
+    """Judge at each fraction whether the first gains more from pre-training than the second."""
     questions = [
         Question(
-            f"pre-training helps {second.scratch} less than {first.scratch} at "
+            f"pre-training helps {asked.second} less than {asked.first} at "
             f"{100 * fraction:g} % of the training data",
-            f"gain of {first.scratch} minus gain of {second.scratch} at {100 * fraction:g} %",
+            f"gain of {asked.first} minus gain of {asked.second} at {100 * fraction:g} %",
             (
-                (1, (first.pretrained, fraction)),
-                (-1, (first.scratch, fraction)),
-                (-1, (second.pretrained, fraction)),
-                (1, (second.scratch, fraction)),
+                (1, (asked.first_pretrained, fraction)),
+                (-1, (asked.first, fraction)),
+                (-1, (asked.second_pretrained, fraction)),
+                (1, (asked.second, fraction)),
             ),
         )
-        for fraction in sorted(fractions)
+        for fraction in sorted(evidence.fractions)
     ]
-    verdicts = answer("H3", questions, cells, seeds, "difference of gains", alpha)
+    verdicts = answer("H3", questions, evidence, "difference of gains")
     for verdict in verdicts:
-        verdict.caveats.append(
-            "A gain is the accuracy pre-trained minus from scratch; it depends on what the weights "
-            "were trained on, which differs between published models."
-        )
+        verdict.caveats.append(CAVEAT)
     return verdicts

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from fer_lightning.statistics import ALPHA, Comparison, bonferroni, holm
+from fer_lightning.statistics import ALPHA, Comparison, Interval, bonferroni, holm
 
 Outcome = Literal["supported", "not supported", "undecided"]
 Number = float | int | str
@@ -14,27 +14,16 @@ Kind = Literal["test", "seed", "check", "null", "arbiter"]
 
 @dataclass(frozen=True)
 class Verdict:
-    """The answer to one hypothesis.
+    """The answer to one hypothesis."""
 
-    Args:
-        hypothesis: such as "H1a".
-        statement: what is claimed.
-        outcome: derived by the rule.
-        reason: in a sentence, how the numbers led there.
-        rule: the rule, in words.
-        numbers: rows of a table, see `row_of`.
-        caveats: what a reader must know beside it.
-        missing: planned cells that are not there.
-    """
-
-    hypothesis: str
-    statement: str
-    outcome: Outcome
-    reason: str
-    rule: str
-    numbers: list[Row] = field(default_factory=list)
-    caveats: list[str] = field(default_factory=list)
-    missing: list[str] = field(default_factory=list)
+    hypothesis: str  # such as "H1a"
+    statement: str  # what is claimed
+    outcome: Outcome  # derived by the rule
+    reason: str  # in a sentence, how the numbers led there
+    rule: str  # the rule, in words
+    numbers: list[Row] = field(default_factory=list)  # rows of a table, see `row_of`
+    caveats: list[str] = field(default_factory=list)  # what a reader must know beside it
+    missing: list[str] = field(default_factory=list)  # planned cells that are not there
 
 
 def rule_for(what: str, tests: int, alpha: float = ALPHA) -> str:
@@ -75,46 +64,50 @@ def row_of(name: str, comparison: Comparison, unit: str = "points", kind: Kind =
         kind: "test" of the hypothesis' family, or one of the rows beside it: a single "seed", a
             "check" of zero maps, a "null" map, the "arbiter".
     """
-    scale = 100 if unit == "points" else 1
-    interval, images = comparison.interval, comparison.images
+    scale, images = _scale(unit), comparison.images
     return {
-        "kind": kind,
-        "comparison": name,
-        "unit": unit,
-        "estimate": scale * comparison.estimate,
-        "low": scale * interval.low,
-        "high": scale * interval.high,
-        "level": interval.level,
+        **interval_row(
+            kind, name, comparison.interval, unit, len(comparison.per_seed), comparison.n
+        ),
         "low_images": scale * images.low,
         "high_images": scale * images.high,
         "test": "signs",
         "p": comparison.p,
         "d": comparison.d,
         "d_paired": comparison.d_paired,
-        "n": comparison.n,
         "excluded": comparison.excluded,
-        "seeds": len(comparison.per_seed),
         "resamples": comparison.resamples,
     }
+
+
+def interval_row(
+    kind: Kind, name: str, interval: Interval, unit: str, seeds: int, images: int
+) -> Row:
+    """Write an estimate and its interval as a row, without any test."""
+    scale = _scale(unit)
+    return {
+        "kind": kind,
+        "comparison": name,
+        "unit": unit,
+        "estimate": scale * interval.estimate,
+        "low": scale * interval.low,
+        "high": scale * interval.high,
+        "level": interval.level,
+        "n": images,
+        "seeds": seeds,
+    }
+
+
+def _scale(unit: str) -> int:
+    return 100 if unit == "points" else 1
 
 
 def seed_rows(
     name: str, comparison: Comparison, seeds: Sequence[int], unit: str = "points"
 ) -> list[Row]:
     """Write each seed of a comparison as a row of its own, with its interval over images."""
-    scale = 100 if unit == "points" else 1
     return [
-        {
-            "kind": "seed",
-            "comparison": f"{name}, seed {seed}",
-            "unit": unit,
-            "estimate": scale * interval.estimate,
-            "low": scale * interval.low,
-            "high": scale * interval.high,
-            "level": interval.level,
-            "n": comparison.n,
-            "seeds": 1,
-        }
+        interval_row("seed", f"{name}, seed {seed}", interval, unit, 1, comparison.n)
         for seed, interval in zip(seeds, comparison.per_seed, strict=True)
     ]
 

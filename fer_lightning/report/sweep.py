@@ -1,21 +1,24 @@
 """What the page of a sweep says."""
 
-import math
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
 from fer_lightning.errors import UserError
-from fer_lightning.execution.sweep.importance import LEAST, Importances, importances
-from fer_lightning.execution.sweep.labels import label, short_names
 from fer_lightning.execution.sweep.live import counts
-from fer_lightning.execution.sweep.results import run_facts, write_table
+from fer_lightning.execution.sweep.results import (
+    LEAST,
+    Importances,
+    importances,
+    label,
+    run_facts,
+    short_names,
+    write_table,
+)
 from fer_lightning.execution.sweep.trial import (
     STATE,
-    Reader,
     SweepState,
     Trial,
-    best_first,
     read_state,
 )
 from fer_lightning.plots.sweep import (
@@ -32,14 +35,14 @@ from fer_lightning.report.sections.summary import substitutions
 from fer_lightning.report.write import write_parts
 from fer_lightning.runs.provenance import scrub
 
-# --- The figures of a sweep's page, with their numbers
-
-
+BEST = 10  # runs in the first table
+EVERY = "Every run, in the order in which its point was drawn; `sweep.csv` has all digits."
+WHAT = {"grid": "every point of a grid", "random": "random points", "bayes": "Bayesian search"}
 MOST_AXES = 7
 BELIEVED = 0.3  # R² on unseen runs below which a forest knows next to nothing
 
 
-def parallel(state: SweepState, reader: Reader, measured: list[Trial]) -> tuple[Item, ...]:
+def parallel(state: SweepState, measured: list[Trial]) -> tuple[Item, ...]:
     """Draw runs across their parameters."""
     sweep = state.sweep
     names = sweep.varied
@@ -54,7 +57,7 @@ def parallel(state: SweepState, reader: Reader, measured: list[Trial]) -> tuple[
         )
         for name in names[:MOST_AXES]
     ]
-    best = [reader.measure(trial).best or 0.0 for trial in measured]
+    best = [state.measure(trial).best or 0.0 for trial in measured]
     stopped = [trial.state == "stopped" for trial in measured]
     dashes = " Dashed: stopped early." if any(stopped) else ""
     caption = f"Each line is a run; the darker the better, the best in black.{dashes}"
@@ -78,13 +81,13 @@ def _value(value: object) -> float | str:
     return value if numeric else label(value)  # type: ignore[return-value]
 
 
-def importance(state: SweepState, reader: Reader, measured: list[Trial]) -> tuple[Item, ...]:
+def importance(state: SweepState, measured: list[Trial]) -> tuple[Item, ...]:
     """Draw which parameters decide, and say how far to believe it."""
     sweep = state.sweep
     short = short_names(sweep.varied)
     found = importances(
         [trial.parameters for trial in measured],
-        [reader.measure(trial).best or 0.0 for trial in measured],
+        [state.measure(trial).best or 0.0 for trial in measured],
         sweep.varied,
     )
     if found is None:
@@ -102,7 +105,7 @@ def importance(state: SweepState, reader: Reader, measured: list[Trial]) -> tupl
             row.name,
             number(row.share, 3),
             number(row.spread, 3),
-            None if math.isnan(row.correlation) else number(row.correlation, 3),
+            number(row.correlation, 3),
         )
         for row in found.rows
     )
@@ -128,10 +131,10 @@ def _believe(found: Importances, stopped: bool) -> Text:
     )
 
 
-def curves(state: SweepState, reader: Reader, measured: list[Trial]) -> tuple[Item, ...]:
+def curves(state: SweepState, measured: list[Trial]) -> tuple[Item, ...]:
     """Draw the metric of every run over epochs."""
     sweep = state.sweep
-    found = [Curve(reader.measure(trial).history, trial.state == "stopped") for trial in measured]
+    found = [Curve(state.measure(trial).history, trial.state == "stopped") for trial in measured]
     if not any(curve.values for curve in found):
         return (Text(f"`{sweep.metric}` is measured at the end only.", "note"),)
     figure = sweep_curves(found, sweep.metric, sweep.goal == "maximize")
@@ -140,30 +143,24 @@ def curves(state: SweepState, reader: Reader, measured: list[Trial]) -> tuple[It
     return (Picture("sweep_curves", f"`{sweep.metric}` of every run.", alt, figure),)
 
 
-BEST = 10  # runs in the first table
-EVERY = "Every run, in the order in which its point was drawn; `sweep.csv` has all digits."
-WHAT = {"grid": "every point of a grid", "random": "random points", "bayes": "Bayesian search"}
-
-
-def compose_sweep(state: SweepState, reader: Reader) -> Report:
+def compose_sweep(state: SweepState) -> Report:
     """Write the page of a sweep.
 
     Raises:
         UserError: no run has measured anything yet.
     """
-    pairs = [(trial, reader.measure(trial).best) for trial in state.trials]
-    measured = best_first([pair for pair in pairs if pair[1] is not None], state.sweep.goal)
+    measured = [t for t in state.best_first() if state.measure(t).best is not None]
     if not measured:
         raise UserError(
             f"expected at least one epoch to report on in {state.out} but found none; let a run "
             "of the sweep come to its first epoch"
         )
     sections = (
-        _summary(state, reader, measured),
-        Section("parallel", "Parameters and results", parallel(state, reader, measured)),
-        Section("importance", "Which parameters decide", importance(state, reader, measured)),
-        Section("curves", "Runs over epochs", curves(state, reader, measured)),
-        Section("runs", "All runs", (_table("all_runs", EVERY, state, reader, state.trials),)),
+        _summary(state, measured),
+        Section("parallel", "Parameters and results", parallel(state, measured)),
+        Section("importance", "Which parameters decide", importance(state, measured)),
+        Section("curves", "Runs over epochs", curves(state, measured)),
+        Section("runs", "All runs", (_table("all_runs", EVERY, state, state.trials),)),
         _reproduce(state, measured[0]),
     )
     subtitle = (
@@ -173,9 +170,9 @@ def compose_sweep(state: SweepState, reader: Reader) -> Report:
     return Report(f"Sweep {state.sweep.name}", subtitle, sections)
 
 
-def _summary(state: SweepState, reader: Reader, measured: list[Trial]) -> Section:
+def _summary(state: SweepState, measured: list[Trial]) -> Section:
     sweep, best = state.sweep, measured[0]
-    value = reader.measure(best).best
+    value = state.measure(best).best
     point = ", ".join(f"`{name}` {label(best.parameters[name])}" for name in sweep.varied)
     words = (
         f"**{best.name}** has the {'highest' if sweep.goal == 'maximize' else 'lowest'} "
@@ -186,20 +183,18 @@ def _summary(state: SweepState, reader: Reader, measured: list[Trial]) -> Sectio
         "the best of so many. Train its configuration again with other seeds before believing it."
     )
     caption = f"The best runs by `{sweep.metric}`."
-    best_runs = _table("best_runs", caption, state, reader, measured[:BEST])
+    best_runs = _table("best_runs", caption, state, measured[:BEST])
     notes = substitutions(run_facts(measured))
     return Section("summary", "Summary", (*notes, Text(words), best_runs, Text(luck)))
 
 
-def _table(
-    name: str, caption: str, state: SweepState, reader: Reader, trials: Sequence[Trial]
-) -> Table:
+def _table(name: str, caption: str, state: SweepState, trials: Sequence[Trial]) -> Table:
     """Parameters as words, which keep the digits of small numbers and are sorted as numbers."""
     short = short_names(state.sweep.varied)
     columns = ("run", "state", state.sweep.metric, *short.values(), "epochs", "seconds")
     rows = []
     for trial in trials:
-        measured = reader.measure(trial)
+        measured = state.measure(trial)
         rows.append(
             (
                 trial.name,
@@ -211,15 +206,10 @@ def _table(
             )
         )
     full = ", ".join(f"{word} is `{option}`" for option, word in short.items() if word != option)
-    notes = [
-        *([f"{full}."] if full else []),
-        *(["Stopped runs were ended early, because others were better."] * _any_stopped(trials)),
-    ]
+    notes = [f"{full}."] if full else []
+    if any(trial.state == "stopped" for trial in trials):
+        notes.append("Stopped runs were ended early, because others were better.")
     return Table(name, caption, columns, tuple(rows), tuple(notes))
-
-
-def _any_stopped(trials: Sequence[Trial]) -> bool:
-    return any(trial.state == "stopped" for trial in trials)
 
 
 def _reproduce(state: SweepState, best: Trial) -> Section:
@@ -240,9 +230,6 @@ def _reproduce(state: SweepState, best: Trial) -> Section:
     )
 
 
-# --- Writing the page of a sweep, its tables and its figures
-
-
 def is_sweep(folder: Path) -> bool:
     """Whether a folder is that of a local sweep."""
     return (folder / STATE).is_file()
@@ -251,10 +238,6 @@ def is_sweep(folder: Path) -> bool:
 def write_sweep_report(folder: Path, out: Path | None = None) -> list[Path]:
     """Write ``report.html``, ``report.md``, ``tables/``, ``figures/`` and ``sweep.csv``.
 
-    Args:
-        folder: of the sweep.
-        out: where to, if not there.
-
     Returns:
         Everything that was written, the page first.
 
@@ -262,6 +245,5 @@ def write_sweep_report(folder: Path, out: Path | None = None) -> list[Path]:
         UserError: nothing was measured yet, or the folder cannot be written.
     """
     state = read_state(folder)
-    reader = Reader(state.sweep.metric, state.sweep.goal)
-    written = write_parts(compose_sweep(state, reader), out or folder)
-    return [*written, write_table(state, reader)]
+    written = write_parts(compose_sweep(state), out or folder)
+    return [*written, write_table(state)]

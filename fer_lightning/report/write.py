@@ -18,9 +18,9 @@ from fer_lightning.report.content import Picture, Report, Scatter, Table
 from fer_lightning.report.render.html import render
 from fer_lightning.report.render.markdown import markdown
 from fer_lightning.runs.collection import Collection, collect
-from fer_lightning.runs.folder import atomic, write_json
+from fer_lightning.runs.files import FILES, atomic, write_json
 
-PAGE, WORDS = "report.html", "report.md"
+PAGE, WORDS = FILES["report"].name, "report.md"
 LIST = "report_files.json"  # what the last report wrote, so that the next one can tidy up
 UNDATED = {"CreationDate": None}  # the same numbers give the same PDF
 
@@ -30,21 +30,14 @@ def write_report(collection: Collection, out: Path, faces: bool = True) -> list[
 
     Files of an earlier report that this one does not have are removed; no other file is touched.
 
-    Args:
-        collection: finished runs.
-        out: folder, made if there is none.
-        faces: show faces.
-
     Returns:
         Everything that was written, the page first.
 
     Raises:
         UserError: there is no run, or the folder cannot be written.
     """
-    if collection.runs:  # a place that cannot be written is told before anything is drawn
-        with _writable(out):
-            for folder in (out / "tables", out / "figures"):
-                folder.mkdir(parents=True, exist_ok=True)
+    if collection.runs:  # a place that cannot be written is named before anything is drawn
+        _make_folders(out)
     return write_parts(compose(collection, faces), out)
 
 
@@ -55,9 +48,8 @@ def write_parts(report: Report, out: Path) -> list[Path]:
         UserError: the folder cannot be written.
     """
     settle(report)
+    _make_folders(out)
     with _writable(out):
-        for folder in (out / "tables", out / "figures"):
-            folder.mkdir(parents=True, exist_ok=True)
         written = [_write(out / PAGE, render(report)), _write(out / WORDS, markdown(report))]
         written += [_write(out / "tables" / f"{t.id}.csv", to_csv(t)) for t in tables(report)]
         for name, figure in figures(report):
@@ -76,6 +68,12 @@ def write_page(run: Path) -> Path:
     settle(report)
     with _writable(run):
         return _write(run / PAGE, render(report))
+
+
+def _make_folders(out: Path) -> None:
+    with _writable(out):
+        for folder in (out / "tables", out / "figures"):
+            folder.mkdir(parents=True, exist_ok=True)
 
 
 @contextmanager
@@ -114,7 +112,7 @@ def laid_out(figure: Figure) -> Figure:
 
 
 def figures(report: Report) -> Iterator[tuple[str, Figure]]:
-    """Yield the name and drawing of every figure; t-SNE is drawn here, one picture a model."""
+    """Yield the name and drawing of every figure; t-SNE is drawn here, one picture per model."""
     for section in report.sections:
         for item in section.items:
             if isinstance(item, Picture):

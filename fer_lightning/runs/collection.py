@@ -13,52 +13,39 @@ from numpy.typing import NDArray
 
 from fer_lightning.data.regions import FACE, Regions
 from fer_lightning.errors import UserError
+from fer_lightning.runs.files import atomic
 from fer_lightning.runs.find import Found, find_folders
-from fer_lightning.runs.folder import atomic
 from fer_lightning.runs.run import Run, cell_name, read_run
 
-# --- The row of one run in a study's tidy table, and writing such tables to files
+MEASURED = ("acc", "macro_f1", "nll", "ece", "ece_floor")
+FACTS = ("parameters", "multiply_adds", "epochs", "best_epoch", "seconds", "hardware", "data")
 
 
 def run_row(run: Run) -> dict[str, Any]:
-    """Name a run's numbers; None where a summary has none.
+    """Name a run's numbers in a study's tidy table; None where a summary has none.
 
     >>> summary = {"model": "vit", "test": {"acc": 0.5}, "val": {"acc": 0.6}, "seconds": 9}
     >>> row = run_row(Run(Path("a"), "vit", 0.3, 42, summary=summary))
     >>> row["test_acc"], row["val_acc"], row["seconds"], row["test_ece"]
     (0.5, 0.6, 9, None)
     """
-    summary = run.summary
-    measured = {
-        f"{stage}_{name}": _at(summary, stage, name)
-        for name in ("acc", "macro_f1", "nll", "ece", "ece_floor")
-        for stage in ("val", "test")
-    }
-    images = {f"{part}_images": _at(summary, "images", part) for part in ("train", "val", "test")}
-    same = ("parameters", "multiply_adds", "epochs", "best_epoch", "seconds", "hardware", "data")
     return {
         "model": run.model,
         "fraction": run.fraction,
         "seed": run.seed,
-        **measured,
-        "net": summary.get("model"),
-        **{name: summary.get(name) for name in same},
-        "processes": summary.get("processes"),
-        **images,
+        **{
+            f"{stage}_{name}": run.at(stage, name) for name in MEASURED for stage in ("val", "test")
+        },
+        "net": run.at("model"),
+        **{name: run.at(name) for name in (*FACTS, "processes")},
+        **{f"{part}_images": run.at("images", part) for part in ("train", "val", "test")},
         "fingerprint": run.fingerprint,
-        "torch": _at(summary, "versions", "torch"),
-        "code": summary.get("code"),
-        "started": summary.get("started"),
+        "torch": run.at("versions", "torch"),
+        "code": run.at("code"),
+        "started": run.at("started"),
         "identity": run.identity,
         "folder": run.path.name,
     }
-
-
-def _at(summary: Mapping[str, Any], *names: str) -> Any:
-    value: Any = summary
-    for name in names:
-        value = value.get(name) if isinstance(value, Mapping) else None
-    return value
 
 
 def save_table(table: pd.DataFrame, path: Path) -> list[Path]:
@@ -71,9 +58,6 @@ def save_table(table: pd.DataFrame, path: Path) -> list[Path]:
         with atomic(written[1], "wb") as file:
             table.to_parquet(file, index=False)
     return written
-
-
-# --- All finished runs of a study: one tidy table, and long tables that are read when asked for
 
 
 class Correct(NamedTuple):
@@ -239,9 +223,6 @@ def _answers(run: Run) -> pd.DataFrame:
     )
 
 
-__all__ = ["Collection", "Correct", "collect"]
-
-
 def collect(folders: Iterable[Path | str]) -> Collection:
     """Gather the finished runs of a study.
 
@@ -257,7 +238,7 @@ def collect(folders: Iterable[Path | str]) -> Collection:
     """
     found = find_folders([Path(folder) for folder in folders])
     runs: dict[str, Run] = {}
-    left_out = dict(found.left_out)
+    left_out: dict[str, str] = {}
     for path in found.paths:
         try:
             run = found.labelled(read_run(path))

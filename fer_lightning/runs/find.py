@@ -6,31 +6,26 @@ from pathlib import Path
 from typing import Any
 
 from fer_lightning.errors import UserError
-from fer_lightning.runs.files import read_json
-from fer_lightning.runs.run import CELL, Run
+from fer_lightning.runs.files import FILES, read_json
+from fer_lightning.runs.run import Run
 
 STUDY = "study.json"  # the cells of a study and where their folders lie
-MARKS = ("summary.json", "config.yaml", CELL)  # a folder with one of these is a run's
-MOST_FOLDERS = 10_000
+# a folder with one of these is a run's
+MARKS = [FILES[name].name for name in ("summary", "config", "cell", "metrics", "tensorboard")]
+DEEPEST = 4  # folders between a run and the folder that was given
+MOST = 10_000  # entries of a folder, and run folders
 
 
 @dataclass(frozen=True)
 class Found:
-    """Folders to read, and what is expected of them.
+    """Folders to read, and what is expected of them."""
 
-    Args:
-        paths: run folders, complete or not.
-        expected: identity to name of the study's cells; empty without a study.
-        labels: folder to the cell that a study takes it for.
-        study: content of the first study.json.
-        left_out: folders that cannot be used, and why.
-    """
-
-    paths: list[Path] = field(default_factory=list)
+    paths: list[Path] = field(default_factory=list)  # run folders, complete or not
+    # identity to name of the study's cells; empty without a study
     expected: dict[str, str] = field(default_factory=dict)
+    # folder to the cell that a study takes it for
     labels: dict[Path, Mapping[str, Any]] = field(default_factory=dict)
-    study: Mapping[str, Any] = field(default_factory=dict)
-    left_out: dict[str, str] = field(default_factory=dict)
+    study: Mapping[str, Any] = field(default_factory=dict)  # content of the first study.json
 
     def labelled(self, run: Run) -> Run:
         """Name a run as the study does."""
@@ -70,21 +65,6 @@ def find_folders(roots: Sequence[Path]) -> Found:
     return found
 
 
-def runs_below(root: Path) -> list[Path]:
-    """Return the run folders in a folder, or the folder itself if it is one."""
-    if is_run(root):
-        return [root]
-    children = sorted(child for child in root.iterdir() if not child.name.startswith("."))
-    if len(children) > MOST_FOLDERS:
-        raise UserError(f"expected a folder of runs but {root} holds {len(children):,} entries")
-    return [child for child in children if child.is_dir() and is_run(child)]
-
-
-def is_run(folder: Path) -> bool:
-    """Whether a folder is that of a run, complete or not."""
-    return any((folder / mark).is_file() for mark in MARKS)
-
-
 def _read_study(path: Path) -> dict[str, Any]:
     study = read_json(path)
     cells = study.get("cells")
@@ -95,14 +75,6 @@ def _read_study(path: Path) -> dict[str, Any]:
     ):
         raise UserError(f"expected the cells of a study in {path} but it is damaged; run it again")
     return study
-
-
-# --- Finding run folders below a folder, however studies and sweeps nest them
-
-
-RUN_MARKS = ("metrics.csv", "summary.json", "config.yaml", "tensorboard")  # a run's, one is enough
-DEEPEST = 4  # folders between a run and the folder that was given
-MOST = 10_000  # run folders
 
 
 def find_runs(root: Path) -> dict[str, Path]:
@@ -116,7 +88,7 @@ def find_runs(root: Path) -> dict[str, Path]:
     ...     for name in ("study/cell", "single", "empty"):
     ...         Path(place, name).mkdir(parents=True)
     ...     for name in ("study/cell", "single"):
-    ...         Path(place, name, "config.yaml").touch()
+    ...         Path(place, name, FILES["config"].name).touch()
     ...     sorted(find_runs(Path(place)))
     ['single', 'study/cell']
     """
@@ -134,19 +106,26 @@ def find_runs(root: Path) -> dict[str, Path]:
     return runs
 
 
+def runs_below(root: Path) -> list[Path]:
+    """Return the run folders in a folder, or the folder itself if it is one."""
+    entries = len(list(root.iterdir()))
+    if entries > MOST and not _is_run(root):
+        raise UserError(f"expected a folder of runs but {root} holds {entries:,} entries")
+    return _below(root, 1)
+
+
 def _below(folder: Path, depth: int) -> list[Path]:
+    """Return the folder if it is a run's, else the runs that lie at most so many levels below."""
+    if _is_run(folder) or not depth:
+        return [folder] if _is_run(folder) else []
     try:
-        children = sorted(child for child in folder.iterdir() if child.name[0] != ".")
+        children = sorted(child for child in folder.iterdir() if not child.name.startswith("."))
         inside = [child for child in children if child.is_dir()]
     except OSError:  # not ours to read, or gone in the meantime
         return []
-    runs = [child for child in inside if _is_run(child)]
-    if depth > 1:
-        for child in inside:
-            if child not in runs:
-                runs += _below(child, depth - 1)
-    return runs
+    return [run for child in inside for run in _below(child, depth - 1)]
 
 
 def _is_run(folder: Path) -> bool:
-    return any((folder / mark).exists() for mark in RUN_MARKS)
+    """Whether a folder is that of a run, complete or not."""
+    return any((folder / mark).exists() for mark in MARKS)

@@ -1,63 +1,51 @@
-"""The folder of a run: its files, written whole or not at all, and finding it again."""
+"""The folder of a run: where its files lie, a new one, or one that was interrupted."""
 
 import json
-import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import IO, Any
 
 from fer_lightning.errors import UserError
+from fer_lightning.runs.files import FILES, atomic, write_json
+
+__all__ = [
+    "NOTES",
+    "RunFolder",
+    "atomic",
+    "new_run_folder",
+    "unfinished_run",
+    "whole_folder",
+    "write_json",
+]
+NOTES = "notes.json"  # lists, under "files", what was written into a folder of results
+MAX_NOTES = 16 << 20  # bytes
+
+
+class _Place:
+    """Where an artefact of `FILES` lies in a run folder."""
+
+    def __init__(self, artefact: str) -> None:
+        self.name = FILES[artefact].name
+
+    def __get__(self, folder: "RunFolder", kind: type) -> Path:
+        return folder.path / self.name
 
 
 @dataclass(frozen=True)
 class RunFolder:
-    """Names of everything a run leaves behind; `summary` is written last."""
+    """Where everything lies that a run leaves behind, see `FILES`; `summary` is written last."""
 
     path: Path
-
-    @property
-    def config(self) -> Path:
-        """The whole configuration, usable as ``--config``."""
-        return self.path / "config.yaml"
-
-    @property
-    def run(self) -> Path:
-        """When and how the run was started, what substitutes for what, versions."""
-        return self.path / "run.json"
-
-    @property
-    def split(self) -> Path:
-        """Rows of train, validation and test."""
-        return self.path / "split.json"
-
-    @property
-    def metrics(self) -> Path:
-        """One row per epoch."""
-        return self.path / "metrics.csv"
-
-    @property
-    def predictions(self) -> Path:
-        """Logits and labels of the test images."""
-        return self.path / "predictions.npz"
-
-    @property
-    def summary(self) -> Path:
-        """Final numbers; its presence says that the run is complete."""
-        return self.path / "summary.json"
-
-    @property
-    def checkpoints(self) -> Path:
-        """Folder of best.ckpt and last.ckpt."""
-        return self.path / "checkpoints"
-
-    @property
-    def tensorboard(self) -> Path:
-        """Folder of TensorBoard's event files."""
-        return self.path / "tensorboard"
+    config = _Place("config")
+    run = _Place("run")
+    split = _Place("split")
+    metrics = _Place("metrics")
+    predictions = _Place("predictions")
+    summary = _Place("summary")
+    checkpoints = _Place("checkpoints")
+    tensorboard = _Place("tensorboard")
 
     @property
     def last_checkpoint(self) -> Path:
@@ -81,35 +69,6 @@ class RunFolder:
             self.path.rmdir()
 
 
-@contextmanager
-def atomic(path: Path, mode: str = "w") -> Iterator[IO[Any]]:
-    """Open a file that appears under its name only when it was written completely.
-
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     target = Path(folder, "a.txt")
-    ...     with atomic(target) as file:
-    ...         _ = file.write("x")
-    ...         existed = target.exists()
-    ...     existed, target.read_text()
-    (False, 'x')
-    """
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    temporary = Path(name)
-    try:
-        with os.fdopen(handle, mode) as file:
-            yield file
-        temporary.chmod(0o644)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def write_json(path: Path, content: dict[str, Any]) -> None:
-    """Write a JSON file atomically."""
-    with atomic(path) as file:
-        json.dump(content, file, indent=1)
-
-
 def new_run_folder(root: Path, name: str) -> RunFolder:
     """Create ``root/name``, or ``root/name-2`` and so on where it is taken.
 
@@ -122,7 +81,7 @@ def new_run_folder(root: Path, name: str) -> RunFolder:
         try:
             root.mkdir(parents=True, exist_ok=True)
             path.mkdir()
-            (path / "checkpoints").mkdir()
+            RunFolder(path).checkpoints.mkdir()
             return RunFolder(path)
         except FileExistsError:
             if not root.is_dir():
@@ -144,13 +103,6 @@ def unfinished_run(root: Path, config: str) -> RunFolder | None:
     ]
     newest_last = sorted(same, key=lambda f: (not f.complete, f.config.stat().st_mtime_ns))
     return newest_last[-1] if same else None
-
-
-# --- A folder of results that appears whole or not at all
-
-
-NOTES = "notes.json"  # lists, under "files", what was written into the folder
-MAX_NOTES = 16 << 20  # bytes
 
 
 @contextmanager

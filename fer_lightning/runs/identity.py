@@ -21,57 +21,30 @@ SECTIONS = ("trainer", "model", "data", "early_stopping")
 # Where and how a run is computed and shown, not what comes out.
 INDIFFERENT: dict[str, frozenset[str]] = {
     "trainer": frozenset(
-        [
-            "accelerator",
-            "strategy",
-            "devices",
-            "num_nodes",
-            "logger",
-            "profiler",
-            "default_root_dir",
-            "log_every_n_steps",
-            "enable_checkpointing",
-            "enable_progress_bar",
-            "enable_model_summary",
-            "enable_autolog_hparams",
-            "fast_dev_run",
-            "num_sanity_val_steps",
-            "use_distributed_sampler",
-            "inference_mode",
-            "detect_anomaly",
-            "barebones",
-            "benchmark",
-            "deterministic",
-        ]
+        (
+            *("accelerator", "strategy", "devices", "num_nodes", "logger", "profiler"),
+            *("default_root_dir", "log_every_n_steps", "enable_checkpointing", "fast_dev_run"),
+            *("enable_progress_bar", "enable_model_summary", "enable_autolog_hparams"),
+            *("num_sanity_val_steps", "use_distributed_sampler", "inference_mode"),
+            *("detect_anomaly", "barebones", "benchmark", "deterministic"),
+        )
     ),
     "model": frozenset({"compile"}),
     # the fingerprint tells the images and labels, however they were read or drawn
     "data": frozenset(
-        [
-            "data_dir",
-            "source",
-            "drawn",
-            "cache_dir",
-            "num_workers",
-            "eval_batch_size",
-            "predict_part",
-            "files",
-            "defects",
-        ]
+        (
+            *("data_dir", "source", "drawn", "cache_dir", "num_workers", "eval_batch_size"),
+            *("predict_part", "files", "defects"),
+        )
     ),
     "early_stopping": frozenset(),
 }
 # Lightning's callbacks that leave a model as it is; others say so by `only_looks`.
 LOOKING = frozenset(
-    [
-        "RichProgressBar",
-        "TQDMProgressBar",
-        "RichModelSummary",
-        "ModelSummary",
-        "LearningRateMonitor",
-        "DeviceStatsMonitor",
-        "ThroughputMonitor",
-    ]
+    (
+        *("RichProgressBar", "TQDMProgressBar", "RichModelSummary", "ModelSummary"),
+        *("LearningRateMonitor", "DeviceStatsMonitor", "ThroughputMonitor"),
+    )
 )
 FILES = frozenset({"manifest", "weights"})  # options whose file decides, not its name
 OURS = {  # where classes of ours are, were, and how an identity names them
@@ -86,10 +59,6 @@ REGION_OPTIONS = ("landmarks", "masks", "regions")  # decide only where a loss u
 
 def decisive(config: Mapping[str, Any], fingerprint: str) -> dict[str, Any]:
     """Keep of a run's whole configuration what decides its result.
-
-    Args:
-        config: as in config.yaml, with all defaults.
-        fingerprint: of the data set.
 
     >>> config = {"seed_everything": 1, "trainer": {"max_epochs": 2, "devices": 1}, "run_name": "a"}
     >>> decisive(config, "f")["trainer"]

@@ -14,6 +14,10 @@ from typing import Any
 from fer_lightning import __version__
 
 PACKAGES = ("torch", "lightning", "timm", "torchmetrics", "wandb", "numpy", "scikit-learn")
+# An absolute path of two parts or more, on any system; addresses such as https://a/b are none.
+PATHS = re.compile(r"(?<![\w:/.])(?:[A-Za-z]:\\|/|~/)(?:[^/\\\s'\"=,]+[/\\])+([^/\\\s'\"=,]*)")
+ABSOLUTE = re.compile(r"[A-Za-z]:\\|/|~/")
+DRAWN = "drawn faces"
 
 
 def versions() -> dict[str, str]:
@@ -74,14 +78,6 @@ def substitutions(data: str, wandb_mode: str, device: str) -> list[str]:
     return found
 
 
-# --- Taking a machine out of texts that are shared: its paths and its name
-
-
-# An absolute path of two parts or more, on any system; addresses such as https://a/b are none.
-PATHS = re.compile(r"(?<![\w:/.])(?:[A-Za-z]:\\|/|~/)(?:[^/\\\s'\"=,]+[/\\])+([^/\\\s'\"=,]*)")
-ABSOLUTE = re.compile(r"[A-Za-z]:\\|/|~/")
-
-
 def scrub(value: Any) -> Any:
     """Reduce machine paths in any text to file names, and leave out the machine's name.
 
@@ -111,17 +107,8 @@ def _scrub_command(command: Any) -> Any:
     return shlex.join(f"{option}{equals}{scrub(text)}" for option, equals, text in pairs)
 
 
-# --- What runs used in place of what a reader would expect: told on the screen and in every report
-
-
-DRAWN = "drawn faces"
-
-
 def stand_ins(runs: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     """Name each once, drawn faces first, with the runs that it is true of where not of all.
-
-    Args:
-        runs: content of summary.json or run.json.
 
     >>> stand_ins([{"substitutions": ["CPU instead of a GPU"]}, {}])
     {'CPU instead of a GPU': ' (1 of 2 runs)'}

@@ -10,12 +10,17 @@ import pandas as pd
 
 from fer_lightning.data.regions import FACE, Regions
 from fer_lightning.errors import UserError
-from fer_lightning.runs.files import FILES, Answers, read_csv, read_json, read_predictions
+from fer_lightning.runs.files import (
+    FILES,
+    PAPER_METHOD,
+    Answers,
+    Embedding,
+    Maps,
+    read_json,
+    read_metrics,
+    read_predictions,
+)
 from fer_lightning.runs.folder import RunFolder
-
-CELL = FILES["cell"].name
-PAPER_METHOD = "grad_cam"  # of tables that name no method
-RENAMED = {"lsi": "lsi_key", "background": "background_share"}  # of a fit's to a focus's columns
 
 
 @dataclass(frozen=True)
@@ -53,10 +58,12 @@ class Run:
         """Class names in label order."""
         return [str(name) for name in self.summary.get("classes", [])]
 
-    @cached_property
-    def predictions(self) -> Answers:
-        """Rows, labels and logits of the test images."""
-        return read_predictions(self.path / "predictions.npz")
+    def at(self, *names: str) -> Any:
+        """What the summary holds under these names, one inside the other; None without it."""
+        value: Any = self.summary
+        for name in names:
+            value = value.get(name) if isinstance(value, dict) else None
+        return value
 
     @property
     def regions(self) -> Regions:
@@ -65,21 +72,43 @@ class Run:
         return FACE if found is None else Regions.from_dict(found)
 
     @cached_property
+    def predictions(self) -> Answers:
+        """Rows, labels and logits of the test images."""
+        return read_predictions(RunFolder(self.path).predictions)
+
+    @cached_property
+    def embedding(self) -> Embedding | None:
+        """Features of some test images; None in slim copies."""
+        return FILES["features"].read(self.path)
+
+    @cached_property
+    def maps(self) -> Maps | None:
+        """Heat of some test images; None in slim copies and where nobody looked."""
+        return FILES["maps"].read(self.path)
+
+    @cached_property
     def metrics(self) -> pd.DataFrame:
         """One row per epoch, columns as logged (``epoch``, ``val/acc``); empty without a file."""
-        return self._table("metrics")
+        return read_metrics(RunFolder(self.path).metrics, strict=True).table
+
+    @cached_property
+    def methods(self) -> list[str]:
+        """The attribution methods that were measured, the paper's first."""
+        table = FILES["focus"].read(self.path)
+        found = [] if table is None or not len(table) else sorted(set(table["method"]))
+        return sorted(found, key=lambda name: name != PAPER_METHOD)
+
+    def focus_by(self, name: str, method: str = PAPER_METHOD) -> pd.DataFrame:
+        """The rows of one method in a table of `FILES`; empty where it was not measured."""
+        table = FILES[name].read(self.path)
+        if table is None or not len(table):
+            return pd.DataFrame() if table is None else table
+        return table[table["method"] == method].reset_index(drop=True)
 
     @cached_property
     def focus(self) -> pd.DataFrame:
         """The paper's method in the focus table, with all null rows; empty where nobody looked."""
         return self.focus_by("focus")
-
-    @cached_property
-    def methods(self) -> list[str]:
-        """The attribution methods that were measured, the paper's first."""
-        table = self._table("focus")
-        found = sorted(set(table["method"])) if len(table) else []
-        return sorted(found, key=lambda name: name != PAPER_METHOD)
 
     @cached_property
     def focus_samples(self) -> pd.DataFrame:
@@ -105,22 +134,6 @@ class Run:
         """How maps change as layers are made random; empty where it was not measured."""
         return self.focus_by("randomisation")
 
-    def focus_by(self, name: str, method: str = PAPER_METHOD) -> pd.DataFrame:
-        """The rows of one method in a table of `FILES`; empty where it was not measured."""
-        table = self._table(name)
-        return table[table["method"] == method].reset_index(drop=True) if len(table) else table
-
-    def _table(self, name: str) -> pd.DataFrame:
-        path = FILES[name].find(self.path)
-        if path is None:
-            return pd.DataFrame()
-        table = read_csv(path)
-        if len(table) and "method" not in table and name != "metrics":
-            table.insert(0, "method", PAPER_METHOD)
-        if name == "focus_samples" and len(table) and "resolution" not in table:
-            table = table.rename(columns=RENAMED).assign(resolution="native")
-        return table
-
 
 def cell_name(model: str, fraction: float, seed: int) -> str:
     """Name a run for people and folders.
@@ -143,7 +156,7 @@ def read_run(path: Path) -> Run:
             f"expected a complete run in {path} but it has no summary.json: half-written"
         )
     summary = read_json(folder.summary)
-    cell = read_json(path / CELL) if (path / CELL).is_file() else {}
+    cell = FILES["cell"].read(path) or {}
     if summary.get("best_epoch") is None or not isinstance(summary.get("val"), dict):
         raise UserError(f"expected the run of a fit in {path} but it only measures another run's")
     model, fraction, seed = (

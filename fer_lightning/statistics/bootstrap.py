@@ -37,17 +37,12 @@ class Interval:
 
 @dataclass(frozen=True)
 class Intervals:
-    """All intervals that one set of resamples gives.
+    """All intervals that one set of resamples gives."""
 
-    Args:
-        images: the mean over seeds; images are resampled, seeds stay as they are.
-        seeds: the same mean; seeds are resampled, then images. None for a single seed.
-        per_seed: each seed by itself, images resampled.
-    """
-
-    images: Interval
+    images: Interval  # the mean over seeds; images are resampled, seeds stay as they are
+    # the same mean; seeds are resampled, then images. None for a single seed
     seeds: Interval | None
-    per_seed: tuple[Interval, ...]
+    per_seed: tuple[Interval, ...]  # each seed by itself, images resampled
 
 
 def bootstrap(

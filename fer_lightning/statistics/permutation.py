@@ -81,9 +81,6 @@ def _flipped_sums(sizes: Floats, resamples: int, rng: np.random.Generator) -> Fl
     return np.concatenate(sums)
 
 
-# --- McNemar's exact test: do two models differ in a share, on the same images?
-
-
 class McNemar(NamedTuple):
     """How many images only the first and only the second model has, and the two-sided p."""
 

@@ -1,7 +1,7 @@
 """``metrics.csv`` of a run folder: one row per epoch, the same names as everywhere else."""
 
-import csv
 from argparse import Namespace
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +9,7 @@ from lightning.pytorch.loggers import Logger
 from lightning.pytorch.utilities import rank_zero_only
 
 from fer_lightning import keys
-from fer_lightning.runs.folder import atomic
+from fer_lightning.runs.files import read_metrics, write_metrics
 
 
 class MetricsCSV(Logger):
@@ -46,7 +46,7 @@ class MetricsCSV(Logger):
         of_epoch = {k: float(f"{v:.6g}") for k, v in metrics.items() if not k.startswith("test/")}
         if of_epoch.keys() - {keys.EPOCH}:
             self.rows.setdefault(int(of_epoch.pop(keys.EPOCH)), {}).update(of_epoch)
-            self._write()
+            write_metrics(self.path, self.rows)
 
     def log_hyperparams(self, params: dict[str, Any] | Namespace, *args: Any, **kw: Any) -> None:
         """Hyperparameters stand in config.yaml."""
@@ -54,22 +54,9 @@ class MetricsCSV(Logger):
     @rank_zero_only
     def cut_back(self, to_epoch: int) -> None:
         """Read what an interrupted run wrote and keep only the epochs before `to_epoch`."""
-        if self.path.is_file():
-            with self.path.open(newline="") as file:
-                for row in csv.DictReader(file):
-                    numbers = {k: float(v) for k, v in row.items() if k and v}
-                    self.rows[int(numbers[keys.EPOCH])] = numbers
-        self.rows = {epoch: row for epoch, row in self.rows.items() if epoch < to_epoch}
+        before: Mapping[int, dict[str, Any]] = read_metrics(self.path, strict=True).rows
+        self.rows = {e: row for e, row in {**self.rows, **before}.items() if e < to_epoch}
         if self.rows:
-            self._write()
+            write_metrics(self.path, self.rows)
         else:
             self.path.unlink(missing_ok=True)
-
-    def _write(self) -> None:
-        """Write all rows."""
-        names = sorted({name for row in self.rows.values() for name in row} - {keys.EPOCH})
-        with atomic(self.path) as file:
-            writer = csv.DictWriter(file, [keys.EPOCH, *names], lineterminator="\n")
-            writer.writeheader()
-            for epoch in sorted(self.rows):
-                writer.writerow(self.rows[epoch] | {keys.EPOCH: epoch})

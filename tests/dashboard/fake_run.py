@@ -29,6 +29,8 @@ def write_run(folder, epochs=3, seed=1, lr=0.001, summary=True, pictures=False):
         rng = np.random.default_rng(0)
         np.savez(
             folder / "features.npz",
+            row=np.arange(6),
+            points=rng.random((6, 2), np.float32),
             features=rng.random((6, 4), np.float32),
             faces=rng.integers(0, 255, (6, 1, 48, 48), np.uint8),
             label=np.arange(6) % 2,

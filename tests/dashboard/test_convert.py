@@ -5,7 +5,8 @@ from fake_run import finish_run, metrics, write_run
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from tensorboard.plugins.hparams import metadata
 
-from fer_lightning.tracking.convert import Conversion, read_config, read_json, read_metrics
+from fer_lightning.runs.files import if_readable, read_config, read_json, read_metrics
+from fer_lightning.tracking.convert import Conversion
 
 
 def read(out):
@@ -60,9 +61,10 @@ def test_the_table_of_focus_is_a_text(tmp_path):
 
 def test_a_damaged_table_of_focus_is_left_out(tmp_path):
     run = write_run(tmp_path / "run")
-    (run / "focus.csv").write_text("source,n\nmodel\n")
+    (run / "focus.csv").write_text("source,n\nmodel,1,2\n")
     (told,) = Conversion(run, tmp_path / "out").update()
-    assert "focus.csv: expected 2 columns in every line; it is left out" in told
+    assert told.startswith("left out: expected CSV")
+    assert "focus.csv" in told
     assert "test/focus_table/text_summary" not in read(tmp_path / "out").Tags()["tensors"]
 
 
@@ -134,11 +136,14 @@ def test_damaged_json_yaml_pictures_and_features_are_named(tmp_path):
     (run / "features.npz").write_bytes(b"no archive")
     conversion = Conversion(run, tmp_path / "out")
     config, summary = conversion.update()
-    assert f"{run}/config.yaml, line 3: expected YAML" in config
-    assert f"{run}/summary.json, line 2: expected JSON" in summary
+    assert f"expected YAML in {run}/config.yaml but" in config
+    assert "line 3" in config
+    assert f"expected JSON in {run}/summary.json but" in summary
+    assert "line 2" in summary
     picture, features = filter(None, conversion.update_pictures())
     assert f"{run}/gradcam/test.png: no picture" in picture
-    assert f"{run}/features.npz: " in features
+    assert f"in {run}/features.npz but" in features
+    assert all(words.startswith("left out: ") for words in (config, summary, features))
     assert len(curve(read(tmp_path / "out"), "val/acc")) == 3
 
 
@@ -151,5 +156,6 @@ def test_a_summary_of_another_shape_is_left_out(tmp_path, summary):
 
 
 def test_what_is_not_there_yet_is_no_mistake(tmp_path):
-    for read_file in (read_metrics, read_json, read_config):
-        assert read_file(tmp_path / "none") == ({}, "")
+    assert read_metrics(tmp_path / "none") == ({}, "")
+    for read_file in (read_json, read_config):
+        assert if_readable(read_file, tmp_path / "none") == (None, "")

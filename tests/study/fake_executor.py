@@ -15,6 +15,7 @@ from fer_lightning.execution.study.plan import ModelPlan, Study
 from fer_lightning.execution.study.progress import LiveTable
 from fer_lightning.execution.study.results import write_study
 from fer_lightning.execution.training import Stopped, only_one
+from fer_lightning.execution.workers import LocalWorkers
 
 TRAINER = Path(__file__).with_name("fake_trainer.py")
 
@@ -50,7 +51,7 @@ def run(out, retry_failed=False, **bad):
             return [sys.executable, str(TRAINER), str(folder.path)]
 
         with LiveTable(jobs, Console(width=200)) as table:
-            return execute(jobs, command, table.watch, retry_failed)
+            return execute(jobs, LocalWorkers(command), table.watch, retry_failed)
 
 
 if __name__ == "__main__":

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from fer_lightning.errors import UserError
-from fer_lightning.runs.arrays import places, read_arrays, read_embedding, read_maps
-from fer_lightning.runs.run import Run
+from fer_lightning.report.parts import places
+from fer_lightning.runs.files import FILES, read_arrays
 
 
 @pytest.fixture
-def run(tmp_path):
-    return Run(tmp_path, "cnn", 1.0, 1)
+def folder(tmp_path):
+    return tmp_path
 
 
 def good(n=4):
@@ -24,21 +24,21 @@ def good(n=4):
     }
 
 
-def test_what_was_saved_comes_back(run):
+def test_what_was_saved_comes_back(folder):
     colour = np.arange(4 * 3 * 5 * 5, dtype=np.uint8).reshape(4, 3, 5, 5)
-    np.savez_compressed(run.path / "features.npz", **good(), faces=colour)
-    found = read_embedding(run)
+    np.savez_compressed(folder / "features.npz", **good(), faces=colour)
+    found = FILES["features"].read(folder)
     assert found.row.tolist() == [0, 2, 4, 6]
     np.testing.assert_array_equal(found.faces, colour.transpose(0, 2, 3, 1))
-    np.savez_compressed(run.path / "features.npz", **good(), faces=colour[:, :1])
-    np.testing.assert_array_equal(read_embedding(run).faces, colour[:, 0])
+    np.savez_compressed(folder / "features.npz", **good(), faces=colour[:, :1])
+    np.testing.assert_array_equal(FILES["features"].read(folder).faces, colour[:, 0])
 
 
-def test_older_runs_have_no_faces_and_slim_ones_nothing(run):
-    assert read_embedding(run) is None
-    assert read_maps(run) is None
-    np.savez_compressed(run.path / "features.npz", **good())
-    assert read_embedding(run).faces is None
+def test_older_runs_have_no_faces_and_slim_ones_nothing(folder):
+    assert FILES["features"].read(folder) is None
+    assert FILES["maps"].read(folder) is None
+    np.savez_compressed(folder / "features.npz", **good())
+    assert FILES["features"].read(folder).faces is None
 
 
 @pytest.mark.parametrize(
@@ -53,40 +53,56 @@ def test_older_runs_have_no_faces_and_slim_ones_nothing(run):
         {"label": np.array(["a", "b", "c", "d"])},
     ],
 )
-def test_arrays_that_do_not_fit_are_refused(run, change):
-    np.savez_compressed(run.path / "features.npz", **(good() | change))
-    with pytest.raises(UserError, match=r"features\.npz but got"):
-        read_embedding(run)
+def test_arrays_that_do_not_fit_are_refused(folder, change):
+    np.savez_compressed(folder / "features.npz", **(good() | change))
+    with pytest.raises(UserError, match=r"arrays that fit each other|expected numbers"):
+        FILES["features"].read(folder)
 
 
-def test_maps_must_belong_to_rows(run):
-    np.savez_compressed(run.path / "maps.npz", row=np.arange(3), heat=np.ones((2, 4, 4)))
-    with pytest.raises(UserError, match=r"maps\.npz but got shapes"):
-        read_maps(run)
+def test_maps_of_one_method_and_of_several(folder):
+    heat = np.full((2, 4, 4), 0.5, np.float16)
+    np.savez_compressed(folder / "maps.npz", row=np.arange(2), heat=heat)
+    found = FILES["maps"].read(folder)
+    assert (found.method, dict(found.others)) == ("grad_cam", {})
+    several = {"method": np.array("smooth_grad"), "heat": heat, "heat_occlusion": 1 - heat[:, :2]}
+    np.savez_compressed(folder / "maps.npz", row=np.arange(2), **several)
+    found = FILES["maps"].read(folder)
+    assert found.method == "smooth_grad"
+    assert found.heat.shape == (2, 4, 4)
+    assert {name: heat.shape for name, heat in found.others.items()} == {"occlusion": (2, 2, 4)}
+    np.savez_compressed(folder / "maps.npz", row=np.arange(2), heat=heat, heat_occlusion=heat[:1])
+    with pytest.raises(UserError, match="arrays that fit each other"):
+        FILES["maps"].read(folder)
 
 
-def test_objects_are_never_unpickled(run):
-    path = run.path / "maps.npz"
+def test_maps_must_belong_to_rows(folder):
+    np.savez_compressed(folder / "maps.npz", row=np.arange(3), heat=np.ones((2, 4, 4)))
+    with pytest.raises(UserError, match="arrays that fit each other"):
+        FILES["maps"].read(folder)
+
+
+def test_objects_are_never_unpickled(folder):
+    path = folder / "maps.npz"
     np.savez(path, row=np.arange(1), heat=np.array([{"a": 1}], dtype=object))
     with pytest.raises(UserError, match="allow_pickle"):
         read_arrays(path, ("row", "heat"))
 
 
-def test_a_bomb_is_not_unpacked(run, monkeypatch):
-    path = run.path / "maps.npz"
+def test_a_bomb_is_not_unpacked(folder, monkeypatch):
+    path = folder / "maps.npz"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("row.npy", bytes(2_000_000))
-    monkeypatch.setattr("fer_lightning.runs.arrays.MAX_ARRAYS", 1_000_000)
+    monkeypatch.setattr("fer_lightning.runs.files.MAX_ARRAYS", 1_000_000)
     with pytest.raises(UserError, match="unpacks to 2,000,000 bytes"):
         read_arrays(path, ("row",))
 
 
-def test_a_cut_file_is_damaged(run):
-    path = run.path / "features.npz"
+def test_a_cut_file_is_damaged(folder):
+    path = folder / "features.npz"
     np.savez_compressed(path, **good())
     path.write_bytes(path.read_bytes()[:200])
     with pytest.raises(UserError, match="copy the file again"):
-        read_embedding(run)
+        FILES["features"].read(folder)
 
 
 def test_places_finds_rows_in_any_order():

@@ -134,8 +134,8 @@ def test_runs_tested_on_different_images_are_refused(runs):
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        ({"logits": np.zeros((10,), np.float32)}, "as many rows and labels"),
-        ({"logits": np.zeros((9, 7), np.float32)}, "as many rows and labels"),
+        ({"logits": np.zeros((10,), np.float32)}, "arrays that fit each other"),
+        ({"logits": np.zeros((9, 7), np.float32)}, "arrays that fit each other"),
         ({"label": np.array([None] * 10)}, "allow_pickle"),
         ({"row": np.array(["a"] * 10)}, "expected numbers"),
     ],

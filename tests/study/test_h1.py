@@ -3,8 +3,9 @@
 import pytest
 from evidence_samples import cell
 
-from fer_lightning.hypotheses import change_of_lead, lead
-from fer_lightning.hypotheses.evidence import by_key
+from fer_lightning.hypotheses.evidence import Evidence, by_key
+from fer_lightning.hypotheses.h1_data_efficiency import change_of_lead, lead
+from fer_lightning.hypotheses.registry import TwoModels
 
 SEEDS = (1, 2, 3)
 
@@ -18,13 +19,19 @@ def cells(table, seeds=SEEDS, n=2000):
     )
 
 
+def asked(found, fractions, seeds=SEEDS):
+    """What a judge of H1 gets: the question, and these cells as evidence."""
+    question = TwoModels(hypothesis="H1a", first="cnn", second="vit")
+    return question, Evidence(found, {}, tuple(fractions), tuple(seeds))
+
+
 def outcomes(verdicts):
     return [verdict.outcome for verdict in verdicts]
 
 
 def test_a_clear_lead_at_each_fraction_is_supported():
     found = cells({("cnn", 0.3): 0.6, ("vit", 0.3): 0.4, ("cnn", 1.0): 0.7, ("vit", 1.0): 0.5})
-    verdicts = lead(found, "cnn", "vit", [1.0, 0.3], SEEDS)
+    verdicts = lead(*asked(found, [1.0, 0.3]))
     assert outcomes(verdicts) == ["supported"] * 3
     assert [v.statement.split(" at ")[1] for v in verdicts] == [
         "30 % of the training data",
@@ -41,13 +48,13 @@ def test_a_clear_lead_at_each_fraction_is_supported():
 
 def test_a_lead_of_the_other_model_is_not_supported_and_decides_the_whole():
     found = cells({("cnn", 0.3): 0.4, ("vit", 0.3): 0.6, ("cnn", 1.0): 0.7, ("vit", 1.0): 0.5})
-    verdicts = lead(found, "cnn", "vit", [0.3, 1.0], SEEDS)
+    verdicts = lead(*asked(found, [0.3, 1.0]))
     assert outcomes(verdicts) == ["not supported", "supported", "not supported"]
 
 
 def test_a_lead_within_chance_is_undecided():
     found = cells({("cnn", 0.3): 0.505, ("vit", 0.3): 0.5})
-    assert outcomes(lead(found, "cnn", "vit", [0.3], SEEDS)) == ["undecided", "undecided"]
+    assert outcomes(lead(*asked(found, [0.3]))) == ["undecided", "undecided"]
 
 
 def test_seeds_that_disagree_leave_it_undecided():
@@ -57,7 +64,7 @@ def test_seeds_that_disagree_leave_it_undecided():
         for seed in SEEDS
         for one in (cell("cnn", 0.3, seed, accuracy[seed]), cell("vit", 0.3, seed, 0.5))
     )
-    verdict = lead(found, "cnn", "vit", [0.3], SEEDS)[0]
+    verdict = lead(*asked(found, [0.3]))[0]
     row = verdict.numbers[0]
     assert row["low_images"] > 0  # images alone would have said yes
     assert row["low"] < 0
@@ -67,7 +74,7 @@ def test_seeds_that_disagree_leave_it_undecided():
 def test_missing_cells_are_named_and_leave_it_undecided():
     found = cells({("cnn", 0.3): 0.6, ("vit", 0.3): 0.4})
     del found["vit", 0.3, 3]
-    verdict, nothing, whole = lead(found, "cnn", "vit", [0.3, 0.6], SEEDS)
+    verdict, nothing, whole = lead(*asked(found, [0.3, 0.6]))
     assert verdict.outcome == "undecided"
     assert verdict.missing == ["vit-30pct-seed3"]
     assert verdict.numbers[0]["seeds"] == 2
@@ -80,7 +87,7 @@ def test_missing_cells_are_named_and_leave_it_undecided():
 
 def test_one_seed_says_what_it_cannot_say():
     found = cells({("cnn", 0.3): 0.6, ("vit", 0.3): 0.4}, seeds=[1])
-    verdict = lead(found, "cnn", "vit", [0.3], [1])[0]
+    verdict = lead(*asked(found, [0.3], [1]))[0]
     assert verdict.outcome == "supported"
     assert "cannot speak of training randomness" in verdict.caveats[0]
 
@@ -90,13 +97,13 @@ def test_one_seed_says_what_it_cannot_say():
 )
 def test_change_of_the_lead(late, outcome):
     table = {("cnn", 0.3): 0.6, ("vit", 0.3): 0.4, ("cnn", 1.0): late, ("vit", 1.0): 0.5}
-    (verdict,) = change_of_lead(cells(table), "cnn", "vit", [0.3, 0.6, 1.0], SEEDS)
+    (verdict,) = change_of_lead(*asked(cells(table), [0.3, 0.6, 1.0]))
     assert verdict.outcome == outcome
     assert verdict.numbers[0]["estimate"] == pytest.approx(20 - 100 * (late - 0.5))
     assert "9.2, 16.5 and 19.2" in verdict.caveats[-1]
 
 
 def test_one_fraction_has_no_change():
-    (verdict,) = change_of_lead({}, "cnn", "vit", [0.3], SEEDS)
+    (verdict,) = change_of_lead(*asked({}, [0.3]))
     assert verdict.outcome == "undecided"
     assert "needs two fractions" in verdict.reason

@@ -6,16 +6,17 @@ import numpy as np
 import pytest
 from evidence_samples import focus as looks
 
-from fer_lightning.hypotheses import focus
-from fer_lightning.hypotheses.evidence import by_key
+from fer_lightning.hypotheses import judge_all, read_asked
 from fer_lightning.hypotheses.focus_measures import TESTS
 from fer_lightning.statistics import mcnemar
+
+ASKED = read_asked([{"hypothesis": "H2", "first": "cnn", "second": "vit"}], ["cnn", "vit"])
 
 
 def judge(first, second, seeds=(42,), fractions=(0.3,)):
     first = first if isinstance(first, list) else [first]
     second = second if isinstance(second, list) else [second]
-    return focus(by_key([*first, *second]), "cnn", "vit", fractions, seeds)[0]
+    return judge_all(ASKED, [], [*first, *second], fractions, seeds)[0]
 
 
 CNN, VIT = looks("cnn", 0.5), looks("vit", 0.0, excess=0.3)
@@ -118,7 +119,7 @@ def test_missing_cells_are_named():
     verdict = judge([CNN, looks("cnn", 0.5, seed=43)], VIT, seeds=(42, 43))
     assert verdict.outcome == "undecided"
     assert verdict.missing == ["vit-30pct-seed43"]
-    nothing = focus({}, "cnn", "vit", [0.3], [42])[0]
+    nothing = judge_all(ASKED, [], [], [0.3], [42])[0]
     assert nothing.outcome == "undecided"
     assert nothing.missing == ["cnn-30pct-seed42", "vit-30pct-seed42"]
 

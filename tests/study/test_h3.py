@@ -4,8 +4,7 @@ import pytest
 from evidence_samples import cell, focus
 
 from fer_lightning.errors import UserError
-from fer_lightning.hypotheses import Pair, judge_all, read_asked, transfer
-from fer_lightning.hypotheses.evidence import by_key
+from fer_lightning.hypotheses import judge_all, read_asked
 
 MODELS = ("cnn", "vit", "cnn_pre", "vit_pre")
 H1A = {"hypothesis": "H1a", "first": "cnn", "second": "vit"}
@@ -26,16 +25,15 @@ def cells(cnn_pre, vit_pre):
     [(0.7, 0.45, "supported"), (0.55, 0.6, "not supported"), (0.6, 0.5, "undecided")],
 )
 def test_gains_are_compared(cnn_pre, vit_pre, outcome):
-    pairs = (Pair("cnn", "cnn_pre"), Pair("vit", "vit_pre"))
-    (verdict,) = transfer(by_key(cells(cnn_pre, vit_pre)), *pairs, [0.3], [1, 2])
+    (verdict,) = judge_all(read_asked([H3], MODELS), cells(cnn_pre, vit_pre), [], [0.3], [1, 2])
     assert verdict.outcome == outcome
     expected = 100 * ((cnn_pre - 0.5) - (vit_pre - 0.4))
     assert verdict.numbers[0]["estimate"] == pytest.approx(expected)
 
 
 def test_without_pre_trained_cells_it_is_undecided():
-    found = by_key(cells(0.7, 0.5)[:4])
-    (verdict,) = transfer(found, Pair("cnn", "cnn_pre"), Pair("vit", "vit_pre"), [0.3], [1, 2])
+    found = cells(0.7, 0.5)[:4]
+    (verdict,) = judge_all(read_asked([H3], MODELS), found, [], [0.3], [1, 2])
     assert verdict.outcome == "undecided"
     assert verdict.missing[0] == "cnn_pre-30pct-seed1"
 
@@ -61,8 +59,8 @@ def test_all_that_a_study_asks():
         (H1A | {"second": "cnn"}, "two different models in H1a but got 'cnn' twice"),
         (H3 | {"first_pretrained": ["cnn"]}, r"expected the first model, .* but got \['cnn'"),
         (H3 | {"first_pretrained": "cnn_per"}, "models of the study in H3 .*mean 'cnn_pre'"),
-        (H3 | {"hypothesis": "H1a"}, "for H3 and for no other but got .* for H1a"),
-        (H1A | {"hypothesis": "H3"}, "write both or none"),
+        (H3 | {"hypothesis": "H1a"}, "expected a known key but got 'first_pretrained'"),
+        (H1A | {"hypothesis": "H3"}, "pre-trained, but got none; add 'first_pretrained'"),
         ("H1a", "expected a mapping as it but got str"),
     ],
 )

@@ -3,11 +3,11 @@
 import math
 
 import pytest
-from evidence_samples import cell, focus
+from evidence_samples import cell
 
 from fer_lightning.hypotheses import paper
 from fer_lightning.hypotheses.evidence import by_key
-from fer_lightning.hypotheses.paper_table import focus_rows, gaps_and_gains
+from fer_lightning.hypotheses.paper import gaps_and_gains
 
 
 def test_the_papers_numbers_fit_together():
@@ -35,25 +35,3 @@ def test_gaps_and_gains_beside_the_papers():
     assert rows["gain of cnn from 30 to 100 %"]["ours"] == pytest.approx(20)
     assert math.isnan(rows["lead of cnn over vit at 50 %"]["paper"])
     assert math.isnan(rows["gain of vit from 30 to 100 %"]["ours"])
-
-
-def test_focus_table_in_the_papers_layout():
-    found = by_key([focus("cnn", 0.5, zero=20), focus("vit", 0.0)])
-    rows = focus_rows(found, "cnn", "vit", 0.3, [42], "matched")
-    assert [row["region"] for row in rows] == ["eyes", "mouth", "eyebrow", "nose", "key", "all"]
-    key = rows[4]
-    assert (key["paper_cnn_mean"], key["paper_cohen_d"]) == (1.846, 3.345)
-    assert (key["first_zero_maps"], key["excluded"], key["n"]) == (20, 20, 200)
-    assert key["first_share_ge_1_zeros_in"] == pytest.approx(0.9 * key["first_share_ge_1"])
-    expected = (key["first_mean"] - key["second_mean"]) / math.sqrt(
-        (key["first_sd"] ** 2 + key["second_sd"] ** 2) / 2
-    )
-    assert key["d"] == pytest.approx(expected)
-    assert key["log_low"] < key["log_difference"] < key["log_high"]
-    assert key["p_bonferroni"] == pytest.approx(min(1, 6 * key["p"]))
-
-
-def test_focus_table_without_maps_is_empty():
-    assert focus_rows({}, "cnn", "vit", 0.3, [42]) == []
-    nothing = by_key([focus("cnn", zero=200), focus("vit")])
-    assert focus_rows(nothing, "cnn", "vit", 0.3, [42]) == []

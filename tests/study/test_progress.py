@@ -3,8 +3,7 @@ import io
 import pytest
 from rich.console import Console
 
-from fer_lightning.execution.study.cell_folder import CellFolder
-from fer_lightning.execution.study.cells import Cell
+from fer_lightning.execution.study.cells import Cell, CellFolder
 from fer_lightning.execution.study.execute import Job
 from fer_lightning.execution.study.progress import (
     LiveTable,

@@ -10,30 +10,31 @@ import fake_executor
 import pytest
 
 from fer_lightning.errors import UserError
-from fer_lightning.execution.ray_engine import execute_on_ray
+from fer_lightning.execution.study.execute import execute
 from fer_lightning.execution.training import Stopped, try_lock
+from fer_lightning.execution.workers import RayWorkers
 
 
 def command(folder):
     return [sys.executable, str(fake_executor.TRAINER), str(folder.path)]
 
 
-def test_without_ray(tmp_path, monkeypatch):
+def test_without_ray(monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(UserError, match="expected Ray"):
-        execute_on_ray(fake_executor.jobs_of(tmp_path), command)
+        RayWorkers(command, None)
 
 
 @pytest.mark.parametrize(
     ("address", "where"), [(None, "on this machine"), ("there:6379", "at there:6379")]
 )
-def test_a_ray_that_does_not_start(tmp_path, monkeypatch, address, where):
+def test_a_ray_that_does_not_start(monkeypatch, address, where):
     def init(**options):
         raise Exception("The current node timed out during startup.")
 
     monkeypatch.setitem(sys.modules, "ray", SimpleNamespace(init=init))
     with pytest.raises(UserError, match=f"expected Ray to start {where} but The current node"):
-        execute_on_ray(fake_executor.jobs_of(tmp_path), command, address=address)
+        RayWorkers(command, address)
 
 
 @pytest.mark.slow
@@ -41,14 +42,14 @@ def test_all_cells_and_a_failing_one(tmp_path):
     pytest.importorskip("ray")
     seen = []
     jobs = fake_executor.jobs_of(tmp_path, fails="yes")
-    outcomes = execute_on_ray(jobs, command, seen.append, cpus=1)
+    outcomes = execute(jobs, RayWorkers(command, None, cpus=1), seen.append)
     assert len(outcomes) == 8
     assert {how for name, how in outcomes.items() if name.startswith("cnn")} == {"done"}
     assert {how for name, how in outcomes.items() if name.startswith("bad")} == {"failed"}
     assert seen[-1] is None
     again = fake_executor.jobs_of(tmp_path, fails="yes")
     assert sum(job.done for job in again) == 4
-    assert execute_on_ray(again, command, cpus=1) == {}
+    assert execute(again, RayWorkers(command, None, cpus=1)) == {}
 
 
 @pytest.mark.slow
@@ -61,7 +62,7 @@ def test_a_signal_ends_the_trainings(tmp_path):
             threading.Timer(0, os.kill, (os.getpid(), signal.SIGTERM)).start()
 
     with pytest.raises(Stopped):
-        execute_on_ray(jobs, command, stop, cpus=1)
+        execute(jobs, RayWorkers(command, None, cpus=1), stop)
     for lock in tmp_path.glob("*/lock"):
         with lock.open("a+") as file:
             assert try_lock(file), "a training is still at work"

@@ -15,9 +15,9 @@ from fer_lightning.execution.sweep.engine import Engine
 from fer_lightning.execution.sweep.file import Sweep
 from fer_lightning.execution.sweep.live import LiveSweep
 from fer_lightning.execution.sweep.results import write_table
-from fer_lightning.execution.sweep.trial import Reader, open_state
-from fer_lightning.execution.sweep.workers import LocalWorkers
+from fer_lightning.execution.sweep.trial import open_state
 from fer_lightning.execution.training import Stopped, only_one
+from fer_lightning.execution.workers import LocalWorkers
 
 FIT = Path(__file__).with_name("fake_fit.py")
 RANDOM = {
@@ -44,16 +44,15 @@ def configure(point):
 
 def run(out, sweep, count, parallel=1, retry_failed=False, workers=None):
     """Run the sweep; return its state."""
-    reader = Reader(sweep.metric, sweep.goal)
     with only_one(out / "lock", "sweep"):
         state = open_state(out, sweep, None, 0)
         state.save()
         workers = workers or LocalWorkers(command, [{}] * parallel)
         try:
-            with LiveSweep(state, reader, count, Console(width=200)) as table:
-                Engine(state, reader, workers, configure, count, table.watch, retry_failed).run()
+            with LiveSweep(state, count, Console(width=200)) as table:
+                Engine(state, workers, configure, count, table.watch, retry_failed).run()
         finally:
-            write_table(state, reader)
+            write_table(state)
         return state
 
 

@@ -188,7 +188,7 @@ def test_a_damaged_state_is_told(tmp_path):
 @pytest.mark.slow
 def test_ray_runs_and_stops_early(tmp_path):
     pytest.importorskip("ray")
-    from fer_lightning.execution.sweep.workers import RayWorkers
+    from fer_lightning.execution.workers import RayWorkers
 
     workers = RayWorkers(fake_sweep.command, None, parallel=2, cpus=1)
     state = run(tmp_path, sweep_of(HYPERBAND, sleep=0.5, epochs=6), 4, workers=workers)
@@ -200,7 +200,7 @@ def test_ray_runs_and_stops_early(tmp_path):
 @pytest.mark.slow
 def test_a_signal_ends_the_trainings_of_ray(tmp_path):
     pytest.importorskip("ray")
-    from fer_lightning.execution.sweep.workers import RayWorkers
+    from fer_lightning.execution.workers import RayWorkers
 
     def stop():
         wait_for(lambda: list(tmp_path.glob("*/run.json")))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from fer_lightning.execution.study.cell_folder import CellFolder
+from fer_lightning.execution.study.cells import CellFolder
 from fer_lightning.execution.sweep.file import Sweep
 from fer_lightning.execution.sweep.search import SEARCH_STATE, draw, grid_size, to_stop
 from fer_lightning.execution.sweep.trial import Reader, Trial

@@ -8,9 +8,9 @@ from rich.console import Console
 from scipy.stats import spearmanr
 
 from fer_lightning.errors import UserError
-from fer_lightning.execution.sweep.importance import importances
 from fer_lightning.execution.sweep.live import LiveSweep, chosen
-from fer_lightning.execution.sweep.trial import Reader, SweepState, read_state
+from fer_lightning.execution.sweep.results import importances
+from fer_lightning.execution.sweep.trial import SweepState, read_state
 from fer_lightning.report.content import Table
 from fer_lightning.report.sweep import compose_sweep, is_sweep, write_sweep_report
 
@@ -30,11 +30,6 @@ def state(out):
     return read_state(out)
 
 
-@pytest.fixture
-def reader():
-    return Reader("val/acc", "maximize")
-
-
 def table(report, name):
     return next(
         item
@@ -44,8 +39,8 @@ def table(report, name):
     )
 
 
-def test_the_best_run_comes_first(state, reader):
-    report = compose_sweep(state, reader)
+def test_the_best_run_comes_first(state):
+    report = compose_sweep(state)
     best = table(report, "best_runs")
     assert best.columns == ("run", "state", "val/acc", "lr", "noise", "epochs", "seconds")
     assert [row[2] for row in best.rows] == pytest.approx([0.36, 0.36, 0.2, 0.2, 0.04, 0.04])
@@ -53,8 +48,8 @@ def test_the_best_run_comes_first(state, reader):
     assert f"**{best.rows[0][0]}** has the highest" in report.sections[0].items[0].text
 
 
-def test_importance_finds_what_decides(state, reader):
-    rows = table(compose_sweep(state, reader), "importance").rows
+def test_importance_finds_what_decides(state):
+    rows = table(compose_sweep(state), "importance").rows
     assert rows[0][0] == "lr"
     assert rows[0][1] > 0.9
     assert rows[0][3] == 1.0
@@ -104,14 +99,14 @@ def test_a_sweep_of_one_point_says_what_cannot_be_told(tmp_path):
     assert "at least 4 runs" in words
 
 
-def test_the_table_on_a_terminal(state, reader):
+def test_the_table_on_a_terminal(state):
     console = Console(width=120, record=True, force_terminal=True, color_system=None)
-    with LiveSweep(state, reader, 9, console) as live:
+    with LiveSweep(state, 9, console) as live:
         live.watch(None)
     told = console.export_text()
     assert "6 done of 9 runs; best val/acc 0.3600 by s-00" in told
     assert "0.3600" in told.split("0.0400")[0], "the best first"
     state.trials[0].began = 1.0  # the worst, at work
-    assert state.trials[0] in chosen(state, reader, most=2)
-    assert len(chosen(state, reader, most=2)) == 2
+    assert state.trials[0] in chosen(state, most=2)
+    assert len(chosen(state, most=2)) == 2
     assert fake_sweep.FIT.is_file()

@@ -1,38 +1,38 @@
-"""The cells of a study: one training each, with everything that it needs to know."""
+"""The cells of a study: one training each, and the folder that it is trained in."""
 
 import copy
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
 
 import yaml
 
 from fer_lightning.errors import UserError
 from fer_lightning.execution.study.plan import ModelPlan, Study
-from fer_lightning.runs.identity import decisive, identity
+from fer_lightning.runs.files import CONTROLS, FILES, atomic, write_json
+from fer_lightning.runs.folder import RunFolder
+from fer_lightning.runs.identity import RESULT_VERSION, decisive, identity
 from fer_lightning.runs.run import cell_name
 
 Config = dict[str, Any]
+State = Literal["done", "running", "failed", "half-done", "waiting"]
+LAST_CONTROL = FILES["randomisation"].name  # written last by ``fer-lightning focus``
+REFUSED = "left_out.txt"  # why the controls could not be measured
+TAIL = 20_000  # bytes of a log that are looked at
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One training of a study.
+    """One training of a study."""
 
-    Args:
-        model: the study's name for the model.
-        fraction: share of the training images.
-        seed: of training.
-        identity: hash of what decides the result.
-        config: the whole configuration of the run.
-    """
-
-    model: str
-    fraction: float
-    seed: int
-    identity: str
-    config: Mapping[str, Any] = field(repr=False)
+    model: str  # the study's name for the model
+    fraction: float  # share of the training images
+    seed: int  # of training
+    identity: str  # hash of what decides the result
+    config: Mapping[str, Any] = field(repr=False)  # the whole configuration of the run
 
     @property
     def name(self) -> str:
@@ -48,6 +48,77 @@ class Cell:
     def config_text(self) -> str:
         """Content of config.yaml."""
         return yaml.safe_dump(dict(self.config), sort_keys=False)
+
+
+@dataclass(frozen=True)
+class CellFolder:
+    """Where a cell's run is, or will be."""
+
+    path: Path  # the folder
+    controls: bool = True  # whether a complete run also has the controls of ``fer-lightning focus``
+
+    @property
+    def log(self) -> Path:
+        """What the training printed."""
+        return self.path / FILES["log"].name
+
+    @property
+    def failed(self) -> Path:
+        """Says that the training ended with an error."""
+        return self.path / FILES["failed"].name
+
+    @property
+    def done(self) -> bool:
+        """Whether there is nothing left to do."""
+        looked = (self.path / CONTROLS / name for name in (LAST_CONTROL, REFUSED))
+        there = not self.controls or any(file.is_file() for file in looked)
+        return RunFolder(self.path).complete and there
+
+    @property
+    def state(self) -> State:
+        """What is to be done, as far as files tell: they do not tell whether it runs."""
+        if self.done:
+            return "done"
+        if self.failed.is_file():
+            return "failed"
+        return "half-done" if RunFolder(self.path).run.is_file() else "waiting"
+
+    def prepare(self, cell: Cell) -> None:
+        """Write what the training reads: its configuration, last the note on which cell it is."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        self.failed.unlink(missing_ok=True)
+        config = RunFolder(self.path).config
+        if not config.is_file():
+            with atomic(config) as file:
+                file.write(cell.config_text)
+        write_json(self.path / FILES["cell"].name, cell_facts(cell))
+
+    def fail(self, code: int) -> None:
+        """Note that the training ended with an error, so that it is not tried again by itself."""
+        write_json(
+            self.failed,
+            {"code": code, "when": datetime.now(UTC).isoformat(timespec="seconds")},
+        )
+
+    def last_words(self) -> str:
+        """The last line of the log: a sentence where the user can mend it."""
+        if not self.log.is_file():
+            return "it left no log"
+        with self.log.open("rb") as file:
+            file.seek(max(0, self.log.stat().st_size - TAIL))
+            lines = file.read().decode(errors="replace").splitlines()
+        return next((line.strip() for line in reversed(lines) if line.strip()), "its log is empty")
+
+
+def cell_facts(cell: Cell) -> dict[str, str | float | int]:
+    """Content of cell.json."""
+    return {
+        "model": cell.model,
+        "fraction": cell.fraction,
+        "seed": cell.seed,
+        "identity": cell.identity,
+        "result_version": RESULT_VERSION,
+    }
 
 
 def fit_options(model: ModelPlan) -> list[str]:
@@ -74,12 +145,6 @@ def make_cells(
     """Write out the cells of a study, in the order in which they are trained.
 
     Smaller fractions and first seeds come first, so that a picture of everything appears early.
-
-    Args:
-        study: the study file.
-        resolve: turns options of ``fit`` into the whole configuration.
-        fingerprint_of: the fingerprint of a configuration's data.
-        data_dir: the images, instead of what the study says.
 
     Raises:
         UserError: two cells with the same identity, or options that ``fit`` does not take.
@@ -110,13 +175,18 @@ def _cell(
     config = copy.deepcopy(config)
     config["seed_everything"] = seed
     config["data"]["fraction"] = fraction
-    config["report"] = False  # the study writes one of all cells
+    one_of_many(config, group, group, model)
+    return Cell(model, fraction, seed, identity(decisive(config, fingerprint)), config)
+
+
+def one_of_many(config: Config, group: str, *tags: str) -> None:
+    """Make a configuration that of one run among others, which W&B shows as a group."""
+    config["report"] = False  # there is one of all runs
     if config["trainer"].get("devices", "auto") == "auto":
         config["trainer"]["devices"] = 1  # more would make the batches larger
     wandb = config.setdefault("wandb", {})
     wandb["group"] = wandb.get("group") or group
-    wandb["tags"] = [*dict.fromkeys([*(wandb.get("tags") or ()), group, model])]
-    return Cell(model, fraction, seed, identity(decisive(config, fingerprint)), config)
+    wandb["tags"] = [*dict.fromkeys([*(wandb.get("tags") or ()), *tags])]
 
 
 def _check_different(cells: list[Cell]) -> None:

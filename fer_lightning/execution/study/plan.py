@@ -22,44 +22,29 @@ AXES = {"model": str, "fraction": float, "seed": int}  # of ``--only model=cnn,s
 
 @dataclass(frozen=True)
 class ModelPlan:
-    """A model of a study: what ``fit`` gets beside fraction and seed.
+    """A model of a study: what ``fit`` gets beside fraction and seed."""
 
-    Args:
-        name: the study's name for it.
-        configs: files for ``--config``; without one, `name` is that of a registered model.
-        overrides: dotted option to value, such as ``{"model.net.depth": 2}``.
-    """
-
-    name: str
+    name: str  # the study's name for it
+    # files for ``--config``; without one, `name` is that of a registered model
     configs: tuple[Path, ...]
-    overrides: Mapping[str, Any]
+    overrides: Mapping[str, Any]  # dotted option to value, such as ``{"model.net.depth": 2}``
 
 
 @dataclass(frozen=True)
 class Study:
-    """A study file's content; paths in it are relative to the file.
+    """A study file's content; paths in it are relative to the file."""
 
-    Args:
-        path: the file.
-        name: of the study.
-        models: in the order in which reports list them.
-        fractions: shares of the training images.
-        seeds: of training; the split has its own.
-        data_dir: where the images are, if the file says so.
-        focus_samples: test images that are looked at with all controls; None leaves this out.
-        hypotheses: what the statistics shall answer, as they stand in the file.
-        results: folder of finished runs that count as done.
-    """
-
-    path: Path
-    name: str
-    models: tuple[ModelPlan, ...]
-    fractions: tuple[float, ...]
-    seeds: tuple[int, ...]
-    data_dir: str | None = None
+    path: Path  # the file
+    name: str  # of the study
+    models: tuple[ModelPlan, ...]  # in the order in which reports list them
+    fractions: tuple[float, ...]  # shares of the training images
+    seeds: tuple[int, ...]  # of training; the split has its own
+    data_dir: str | None = None  # where the images are, if the file says so
+    # test images that are looked at with all controls; None leaves this out
     focus_samples: int | None = 200
+    # what the statistics shall answer, as they stand in the file
     hypotheses: tuple[Mapping[str, Any], ...] = ()
-    results: Path | None = None
+    results: Path | None = None  # folder of finished runs that count as done
 
 
 def _different(given: list[Any], info: ValidationInfo) -> list[Any]:

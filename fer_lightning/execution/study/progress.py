@@ -1,7 +1,5 @@
-"""How far the cells of a study are, told from the files of their runs."""
+"""How far the cells of a study are, read from the files of their runs."""
 
-import csv
-import json
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -11,32 +9,27 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
-from fer_lightning.execution.live import BETWEEN_LOOKS, STYLES, LiveView
-from fer_lightning.execution.study.cell_folder import State
+from fer_lightning.execution.live import BETWEEN_LOOKS, STYLES, LiveView, say
+from fer_lightning.execution.study.cells import State
 from fer_lightning.execution.study.execute import Job
-from fer_lightning.keys import ACC, EPOCH, key
+from fer_lightning.keys import ACC, key
+from fer_lightning.runs.files import Metrics, if_readable, read_json, read_metrics
 from fer_lightning.runs.folder import RunFolder
+
+VAL_ACC = key("val", ACC)
 
 
 @dataclass(frozen=True)
 class Progress:
-    """One line of the table.
+    """One line of the table."""
 
-    Args:
-        name: of the cell.
-        state: what is to be done.
-        epochs: that are complete.
-        most_epochs: after which the run ends at the latest.
-        accuracy: on the test images of a complete run, else the best on validation images so far.
-        seconds: of training so far.
-    """
-
-    name: str
-    state: State
-    epochs: int
-    most_epochs: int
+    name: str  # of the cell
+    state: State  # what is to be done
+    epochs: int  # that are complete
+    most_epochs: int  # after which the run ends at the latest
+    # on the test images of a complete run, else the best on validation images so far
     accuracy: float | None
-    seconds: float | None
+    seconds: float | None  # of training so far
 
 
 def progress_of(job: Job) -> Progress:
@@ -44,7 +37,7 @@ def progress_of(job: Job) -> Progress:
     folder = RunFolder(job.folder.path)
     most = int(job.cell.config.get("trainer", {}).get("max_epochs") or 0)
     if folder.complete:
-        summary = json.loads(folder.summary.read_text())
+        summary = read_json(folder.summary)
         state: State = "done" if job.done else "running" if job.began else job.folder.state
         accuracy, epochs = summary["test"]["acc"], summary["epochs"]
         return Progress(job.cell.name, state, epochs, most, accuracy, summary["seconds"])
@@ -56,12 +49,9 @@ def progress_of(job: Job) -> Progress:
 
 def _epochs(folder: RunFolder) -> tuple[int, float | None]:
     """Count complete epochs and find the best validation accuracy."""
-    if not folder.metrics.is_file():
-        return 0, None
-    with folder.metrics.open(newline="") as file:
-        rows = [row for row in csv.DictReader(file) if row.get(key("val", ACC))]
-    best = max((float(row[key("val", ACC)]) for row in rows), default=None)
-    return max((int(float(row[EPOCH])) + 1 for row in rows), default=0), best
+    read = if_readable(read_metrics, folder.metrics)[0] or Metrics({})
+    found = {e: row[VAL_ACC] for e, row in read.rows.items() if VAL_ACC in row}
+    return max(found, default=-1) + 1, max(found.values(), default=None)
 
 
 def seconds_left(jobs: Iterable[Job], rows: dict[str, Progress]) -> float | None:
@@ -69,10 +59,6 @@ def seconds_left(jobs: Iterable[Job], rows: dict[str, Progress]) -> float | None
 
     The time per epoch and share of the data is taken from the runs of the same model, of any model
     where there is none yet; None before the first complete epoch.
-
-    Args:
-        jobs: of the study.
-        rows: `progress_of` each, by name.
     """
     speeds: dict[str, list[float]] = {}
     jobs = list(jobs)
@@ -94,16 +80,8 @@ def seconds_left(jobs: Iterable[Job], rows: dict[str, Progress]) -> float | None
     return left
 
 
-# --- What a person sees while a study runs: a table that changes, or lines where none can
-
-
 class LiveTable(LiveView):
-    """Shows a study's cells; `watch` is what `execute` calls.
-
-    Args:
-        jobs: of the study.
-        console: where to; a table on a terminal, lines of finished cells elsewhere.
-    """
+    """Shows a study's cells; `watch` is what `execute` calls."""
 
     def __init__(self, jobs: Sequence[Job], console: Console) -> None:
         super().__init__(console)
@@ -132,13 +110,10 @@ class LiveTable(LiveView):
         row = self.rows[job.cell.name]
         if ended:
             done = sum(row.state == "done" for row in self.rows.values())
-            self._line(f"{line(row)}; {done} of {len(self.rows)} done{_left(left)}")
+            say(self.console, f"{line(row)}; {done} of {len(self.rows)} done{_left(left)}")
         elif row.name not in self.announced:
             self.announced.add(row.name)
-            self._line(line(row))
-
-    def _line(self, text: str) -> None:
-        self.console.print(text, highlight=False, soft_wrap=True, markup=False)
+            say(self.console, line(row))
 
 
 def study_view(rows: Iterable[Progress], left: float | None) -> Group:

@@ -12,14 +12,22 @@ import yaml
 from numpy.typing import NDArray
 
 from fer_lightning.errors import UserError
-from fer_lightning.execution.study.cell_folder import cell_facts
-from fer_lightning.execution.study.cells import Cell
+from fer_lightning.execution.study.cells import Cell, cell_facts
 from fer_lightning.execution.study.plan import Study
-from fer_lightning.runs.files import CONTROLS, FILES, Answers, read_csv, read_json
-from fer_lightning.runs.folder import atomic, write_json
+from fer_lightning.runs.files import (
+    CONTROLS,
+    FILES,
+    Answers,
+    atomic,
+    read_config,
+    read_csv,
+    read_json,
+    write_arrays,
+    write_json,
+)
+from fer_lightning.runs.folder import RunFolder
 from fer_lightning.runs.provenance import scrub
-from fer_lightning.runs.run import CELL, Run, read_run
-from fer_lightning.schema import read_mapping
+from fer_lightning.runs.run import Run, read_run
 
 LIMIT = 200_000  # bytes of a slim copy
 FOCUS = tuple(file for file in FILES.values() if file.remeasured)
@@ -27,12 +35,6 @@ FOCUS = tuple(file for file in FILES.values() if file.remeasured)
 
 def export_slim(run: Run, cell: Cell, target: Path, focus: Path | None = None) -> int:
     """Write a slim copy of a finished run: numbers and predictions, no faces, no machine paths.
-
-    Args:
-        run: the finished run.
-        cell: the cell that it is.
-        target: folder of the copy; an earlier copy of the same cell is replaced.
-        focus: folder with focus.csv and its like, if not in the run's folder.
 
     Returns:
         The copy's size in bytes.
@@ -45,15 +47,16 @@ def export_slim(run: Run, cell: Cell, target: Path, focus: Path | None = None) -
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=".slim.") as scratch:
         new = Path(scratch, "new")
         new.mkdir()
-        for name in ("summary.json", "run.json"):
-            write_json(new / name, scrub(read_json(run.path / name)))
-        config = scrub(read_mapping(run.path / "config.yaml"))
-        (new / "config.yaml").write_text(yaml.safe_dump(config, sort_keys=False))
-        if (run.path / "metrics.csv").is_file():
-            shutil.copyfile(run.path / "metrics.csv", new / "metrics.csv")
-        _save_answers(run.predictions, new / "predictions.npz")
+        before, after = RunFolder(run.path), RunFolder(new)
+        write_json(after.summary, scrub(read_json(before.summary)))
+        write_json(after.run, scrub(read_json(before.run)))
+        config = scrub(read_config(before.config))
+        after.config.write_text(yaml.safe_dump(config, sort_keys=False))
+        if before.metrics.is_file():
+            shutil.copyfile(before.metrics, after.metrics)
+        _save_answers(run.predictions, after.predictions)
         _copy_focus(run.path if focus is None else focus, new)
-        write_json(new / CELL, cell_facts(cell))
+        write_json(new / FILES["cell"].name, cell_facts(cell))
         size = sum(file.stat().st_size for file in new.rglob("*") if file.is_file())
         if size > LIMIT:
             raise UserError(
@@ -69,7 +72,7 @@ def export_slim(run: Run, cell: Cell, target: Path, focus: Path | None = None) -
 def _check_target(target: Path, cell: Cell) -> None:
     if not target.exists():
         return
-    mine = read_json(target / CELL) if (target / CELL).is_file() else {}
+    mine = FILES["cell"].read(target) or {}
     if [mine.get(name) for name in ("model", "fraction", "seed")] != [
         cell.model,
         cell.fraction,
@@ -83,7 +86,7 @@ def _check_target(target: Path, cell: Cell) -> None:
 
 def _save_answers(answers: Answers, path: Path) -> None:
     """Save logits in half precision, with every answer as it was."""
-    np.savez_compressed(
+    write_arrays(
         path,
         row=answers.row.astype(np.int32),
         label=answers.label.astype(np.int16),
@@ -125,11 +128,6 @@ def find_done(
 ) -> dict[str, Path]:
     """Find the finished runs of cells among run folders, by identity.
 
-    Args:
-        cells: of a study.
-        folders: run folders; incomplete and foreign ones are passed over.
-        identify: computes the identity of a run from its configuration.
-
     Returns:
         Identity to folder.
     """
@@ -156,9 +154,6 @@ def write_study(
     """Write study.json, which tells `collect` the cells and where their runs are."""
     json.dumps(facts)  # fails before anything is written
     write_json(path, {"name": name, **facts, "cells": list(cells)})
-
-
-# --- The cells of a study as a W&B sweep, so that any number of agents train them
 
 
 def write_sweep(path: Path, study: Study, cells: Sequence[Cell]) -> list[Path]:

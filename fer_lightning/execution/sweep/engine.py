@@ -1,4 +1,4 @@
-"""The loop of a sweep: draw, start, look, stop early; every step can be cut off and gone on."""
+"""The loop of a sweep: draw, start, look, stop early; every step can be interrupted and resumed."""
 
 import time
 from collections.abc import Callable
@@ -6,42 +6,27 @@ from typing import Any
 
 from fer_lightning.errors import UserError
 from fer_lightning.execution.sweep.search import draw, to_stop
-from fer_lightning.execution.sweep.trial import Reader, SweepState, Trial
-from fer_lightning.execution.sweep.workers import Ended, Workers
+from fer_lightning.execution.sweep.trial import SweepState, Trial
 from fer_lightning.execution.training import TICK, Stopped, asked_to_stop
+from fer_lightning.execution.workers import Ended, Workers, nothing
 from fer_lightning.runs.folder import RunFolder, atomic
 
 Configure = Callable[[dict[str, Any]], str]
 
 
-def nothing(trial: Trial | None) -> None:
-    """Watch nothing."""
-
-
 class Engine:
-    """Runs a sweep to its end.
-
-    Args:
-        state: its runs so far.
-        reader: of their results.
-        workers: train them.
-        configure: turns the point of a run into the text of its config.yaml.
-        count: how many runs there are to be in all.
-        watch: called several times a second, with None, and with each run that began or ended.
-        retry_failed: also go on with runs that failed before.
-    """
+    """Runs a sweep to its end."""
 
     def __init__(
         self,
         state: SweepState,
-        reader: Reader,
         workers: Workers,
         configure: Configure,
         count: int,
         watch: Callable[[Trial | None], None] = nothing,
         retry_failed: bool = False,
     ) -> None:
-        self.state, self.reader, self.workers = state, reader, workers
+        self.state, self.workers = state, workers
         self.configure, self.count, self.watch = configure, count, watch
         again = ("half-done", "waiting", *(("failed",) if retry_failed else ()))
         self.todo = [trial for trial in state.trials if trial.state in again]
@@ -86,7 +71,7 @@ class Engine:
             return self.todo.pop(0)
         if self.exhausted or len(self.state.trials) >= self.count:
             return None
-        point = draw(self.state.sweep, self.state.trials, self.reader, self.state.seed)
+        point = draw(self.state.sweep, self.state.trials, self.state.reader, self.state.seed)
         self.exhausted = point is None
         return None if point is None else self.state.add(point)
 
@@ -119,16 +104,16 @@ class Engine:
         if ended.outcome == "failed":
             trial.folder.fail(ended.code)
         elif ended.outcome == "done":
-            self.reader.check(trial)
+            self.state.reader.check(trial)
         self.watch(trial)
 
     def _stop_early(self) -> None:
         """Compare running trials whenever one of them has finished an epoch."""
-        epochs = {name: len(self.reader.measure(t).history) for name, t in self.running.items()}
+        epochs = {name: len(self.state.measure(t).history) for name, t in self.running.items()}
         if epochs == self.looked or not self.state.sweep.stops_early:
             return
         self.looked = epochs
-        for trial in to_stop(self.state.sweep, self.state.trials, self.reader):
+        for trial in to_stop(self.state.sweep, self.state.trials, self.state.reader):
             if not trial.stopped:
                 self.state.stop(trial)  # first on disk: whoever goes on must not start it again
                 self.workers.ask_to_end(trial.name)

@@ -1,4 +1,4 @@
-"""A sweep file as W&B reads it, with its mistakes told before anything is trained."""
+"""A sweep file as W&B reads it, with its mistakes named before anything is trained."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -22,17 +22,11 @@ MOVABLE = ("run_cap", "description", "name", "project", "entity")
 
 @dataclass(frozen=True)
 class Sweep:
-    """A sweep file.
+    """A sweep file."""
 
-    Args:
-        path: of the file.
-        name: of the sweep; it names folders and W&B's group.
-        content: everything that stands in the file.
-    """
-
-    path: Path
-    name: str
-    content: Mapping[str, Any] = field(repr=False)
+    path: Path  # of the file
+    name: str  # of the sweep; it names folders and W&B's group
+    content: Mapping[str, Any] = field(repr=False)  # everything that stands in the file
 
     @property
     def method(self) -> str:

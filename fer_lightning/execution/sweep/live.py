@@ -9,9 +9,9 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
-from fer_lightning.execution.live import BETWEEN_LOOKS, STYLES, LiveView
-from fer_lightning.execution.sweep.labels import label, short_names
-from fer_lightning.execution.sweep.trial import Reader, SweepState, Trial, best_first
+from fer_lightning.execution.live import BETWEEN_LOOKS, STYLES, LiveView, say
+from fer_lightning.execution.sweep.results import label, short_names
+from fer_lightning.execution.sweep.trial import SweepState, Trial
 
 WIDEST = 12  # letters of a value that are never broken
 MOST = 12  # runs in the table; sweep.csv has all
@@ -20,18 +20,11 @@ LOOKS = STYLES | {"stopped": "green dim"}
 
 
 class LiveSweep(LiveView):
-    """Shows a sweep; `watch` is what the engine calls.
+    """Shows a sweep; `watch` is what the engine calls."""
 
-    Args:
-        state: its runs.
-        reader: of their results.
-        count: how many runs there are to be in all.
-        console: where to; a table on a terminal, lines of runs that begin and end elsewhere.
-    """
-
-    def __init__(self, state: SweepState, reader: Reader, count: int, console: Console) -> None:
+    def __init__(self, state: SweepState, count: int, console: Console) -> None:
         super().__init__(console)
-        self.state, self.reader, self.count = state, reader, count
+        self.state, self.count = state, count
 
     def watch(self, trial: Trial | None) -> None:
         """Look at most once a second, and whenever a run begins or ends."""
@@ -44,16 +37,16 @@ class LiveSweep(LiveView):
 
     def view(self) -> Group:
         """Lay out the best runs, and all that are at work."""
-        return sweep_view(self.state, self.reader, self.count)
+        return sweep_view(self.state, self.count)
 
     def _line(self, trial: Trial) -> None:
-        words = f"{line(trial, self.reader)}"
+        words = line(trial, self.state)
         if trial.began is None:
-            words += f"; {counts(self.state.trials, self.count)}{_best(self.state, self.reader)}"
-        self.console.print(words, highlight=False, soft_wrap=True, markup=False)
+            words += f"; {counts(self.state.trials, self.count)}{_best(self.state)}"
+        say(self.console, words)
 
 
-def sweep_view(state: SweepState, reader: Reader, count: int) -> Group:
+def sweep_view(state: SweepState, count: int) -> Group:
     """Lay out the best runs and those at work for the terminal."""
     sweep = state.sweep
     short = short_names(sweep.varied)
@@ -61,14 +54,14 @@ def sweep_view(state: SweepState, reader: Reader, count: int) -> Group:
     right = ("epochs", sweep.metric, "time")
     for name in ("run", "state", *right):
         table.add_column(name, justify="right" if name in right else "left", no_wrap=True)
-    shown = chosen(state, reader)
+    shown = chosen(state)
     for name, word in short.items():
         longest = max((len(label(trial.parameters.get(name))) for trial in shown), default=0)
         widest = min(longest, WIDEST)
         head = word.replace("_", " ")  # may be broken
         table.add_column(head, justify="right", overflow="fold", min_width=widest)
     for trial in shown:
-        measured = reader.measure(trial)
+        measured = state.measure(trial)
         since = None if trial.began is None else time.monotonic() - trial.began
         seconds = measured.seconds if since is None else since
         table.add_row(
@@ -81,14 +74,13 @@ def sweep_view(state: SweepState, reader: Reader, count: int) -> Group:
         )
     hidden = len(state.trials) - len(shown)
     more = f"; {hidden} more in sweep.csv" if hidden else ""
-    words = f"{counts(state.trials, count)}{_best(state, reader)}{more}"
+    words = f"{counts(state.trials, count)}{_best(state)}{more}"
     return Group(table, Text(words))
 
 
-def chosen(state: SweepState, reader: Reader, most: int = MOST) -> list[Trial]:
+def chosen(state: SweepState, most: int = MOST) -> list[Trial]:
     """Return the runs at work and the best of the others, the best first."""
-    pairs = [(trial, reader.measure(trial).best) for trial in state.trials]
-    ordered = best_first(pairs, state.sweep.goal)
+    ordered = state.best_first()
     running = [trial for trial in ordered if trial.began is not None]
     others = [trial for trial in ordered if trial.began is None]
     kept = {trial.name for trial in running + others[: max(most - len(running), 1)]}
@@ -98,17 +90,17 @@ def chosen(state: SweepState, reader: Reader, most: int = MOST) -> list[Trial]:
 def counts(trials: Sequence[Trial], count: int) -> str:
     """Say how many runs are in which state."""
     found = [trial.state for trial in trials]
-    told = ", ".join(f"{found.count(state)} {state}" for state in STATES if state in found)
-    return f"{told or 'none'} of {count} run{'' if count == 1 else 's'}"
+    words = ", ".join(f"{found.count(state)} {state}" for state in STATES if state in found)
+    return f"{words or 'none'} of {count} run{'' if count == 1 else 's'}"
 
 
-def line(trial: Trial, reader: Reader) -> str:
+def line(trial: Trial, state: SweepState) -> str:
     """Tell a run in one line."""
-    measured = reader.measure(trial)
+    measured = state.measure(trial)
     several = "s" if measured.epochs > 1 else ""
     parts = [
         *([f"{measured.epochs} epoch{several}"] if measured.epochs else []),
-        *([f"{reader.metric} {measured.best:.4f}"] if measured.best is not None else []),
+        *([f"{state.sweep.metric} {measured.best:.4f}"] if measured.best is not None else []),
         *([str(timedelta(seconds=round(measured.seconds)))] if measured.seconds else []),
     ]
     if trial.began is not None or not parts:
@@ -116,15 +108,9 @@ def line(trial: Trial, reader: Reader) -> str:
     return f"{trial.name} {trial.state}: {', '.join(parts)}"
 
 
-def _best(state: SweepState, reader: Reader) -> str:
-    pairs = [(trial, reader.measure(trial).best) for trial in state.trials]
-    known = [pair for pair in pairs if pair[1] is not None]
-    if not known:
+def _best(state: SweepState) -> str:
+    best = state.best_first()[0] if state.trials else None
+    value = None if best is None else state.measure(best).best
+    if best is None or value is None:
         return ""
-    best = best_first(known, state.sweep.goal)[0]
-    return f"; best {reader.metric} {dict_of(known)[best.name]:.4f} by {best.name}"
-
-
-def dict_of(pairs: Sequence[tuple[Trial, float | None]]) -> dict[str, float]:
-    """Metric by name, of runs that have one."""
-    return {trial.name: value for trial, value in pairs if value is not None}
+    return f"; best {state.sweep.metric} {value:.4f} by {best.name}"

@@ -65,12 +65,6 @@ def draw(sweep: Sweep, trials: Sequence[Trial], reader: Reader, seed: int) -> di
     """Choose the next point; None where every point has been drawn.
 
     The same seed and the same results so far give the same point.
-
-    Args:
-        sweep: what is searched.
-        trials: drawn before.
-        reader: of their results.
-        seed: of the search.
     """
     runs = [_run(trial, reader) for trial in trials]
     seen = [trial.parameters for trial in trials]

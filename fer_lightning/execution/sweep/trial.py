@@ -1,40 +1,32 @@
-"""One run of a sweep: its point and its folder, and how far it is as files tell."""
+"""The runs of a sweep: their points and folders, how far they are as files tell, and sweep.json."""
 
-import csv
-import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from fer_lightning import keys
 from fer_lightning.errors import UserError, nearest
-from fer_lightning.execution.study.cell_folder import CellFolder
+from fer_lightning.execution.study.cells import CellFolder
 from fer_lightning.execution.sweep.file import Sweep
-from fer_lightning.keys import EPOCH, key
-from fer_lightning.runs.files import read_json
-from fer_lightning.runs.folder import RunFolder, write_json
+from fer_lightning.keys import key
+from fer_lightning.runs.files import Metrics, if_readable, read_json, read_metrics, write_json
+from fer_lightning.runs.folder import RunFolder
 
 State = Literal["done", "stopped", "running", "failed", "half-done", "waiting"]
+STATE = "sweep.json"  # a folder with it is a sweep's
 EPOCH_SECONDS = key("train", keys.EPOCH_SECONDS)
 
 
 @dataclass
 class Trial:
-    """One run of a sweep.
+    """One run of a sweep."""
 
-    Args:
-        number: in the order in which points were drawn, from 1.
-        parameters: option of ``fit`` → value.
-        folder: its run folder.
-        stopped: ended early because others are better.
-    """
-
-    number: int
-    parameters: dict[str, Any]
-    folder: CellFolder
-    stopped: bool = False
+    number: int  # in the order in which points were drawn, from 1
+    parameters: dict[str, Any]  # option of ``fit`` → value
+    folder: CellFolder  # its run folder
+    stopped: bool = False  # ended early because others are better
     began: float | None = field(default=None, compare=False)  # monotonic seconds, while it runs
 
     @property
@@ -53,30 +45,17 @@ class Trial:
 
 @dataclass(frozen=True)
 class Measured:
-    """What a run has logged so far.
+    """What a run has logged so far."""
 
-    Args:
-        history: the metric, epoch by epoch.
-        best: the best of them and of the final numbers; None where there is none.
-        epochs: that are complete.
-        seconds: of training; None where nothing is known.
-        logged: every name that was logged.
-    """
-
-    history: tuple[float, ...] = ()
-    best: float | None = None
-    epochs: int = 0
-    seconds: float | None = None
-    logged: tuple[str, ...] = ()
+    history: tuple[float, ...] = ()  # the metric, epoch by epoch
+    best: float | None = None  # the best of them and of the final numbers; None where there is none
+    epochs: int = 0  # that are complete
+    seconds: float | None = None  # of training; None where nothing is known
+    logged: tuple[str, ...] = ()  # every name that was logged
 
 
 class Reader:
-    """Reads runs, each again only after its files have changed.
-
-    Args:
-        metric: name as logged, such as ``val/acc``; ``test/acc`` is known at the end only.
-        goal: whether more is better.
-    """
+    """Reads runs, each again only after its files have changed."""
 
     def __init__(self, metric: str, goal: str) -> None:
         self.metric, self.best_of = metric, max if goal == "maximize" else min
@@ -95,11 +74,12 @@ class Reader:
         return before[1]
 
     def _read(self, folder: RunFolder) -> Measured:
-        rows = _rows(folder)
+        read = if_readable(read_metrics, folder.metrics)[0] or Metrics({})
+        epochs = [epoch + 1 for epoch, row in read.rows.items() if row]
+        rows = [_numbers(row) for row in read.rows.values()]
         summary = _summary(folder)
         history = tuple(row[self.metric] for row in rows if self.metric in row)
         final = [summary[self.metric]] if self.metric in summary else []
-        epochs = [int(row[EPOCH]) + 1 for row in rows if len(row) > 1 and EPOCH in row]
         times = [row[EPOCH_SECONDS] for row in rows if EPOCH_SECONDS in row]
         return Measured(
             history,
@@ -123,23 +103,9 @@ class Reader:
             )
 
 
-def _rows(folder: RunFolder) -> list[dict[str, float]]:
-    """Numbers of each epoch; a line that is damaged is left out."""
-    try:
-        with folder.metrics.open(newline="", encoding="utf-8", errors="replace") as file:
-            return [_numbers(row) for row in csv.DictReader(file)]
-    except (OSError, csv.Error):
-        return []
-
-
 def _summary(folder: RunFolder) -> dict[str, float]:
     """Final numbers, named as logged: ``val/acc``, ``test/acc``, and ``seconds``."""
-    try:
-        content = json.loads(folder.summary.read_text())
-    except (OSError, ValueError):
-        return {}
-    if not isinstance(content, dict):
-        return {}
+    content = if_readable(read_json, folder.summary)[0] or {}
     found = _numbers({"seconds": content.get("seconds")})
     for stage in ("val", "test"):
         inner = content.get(stage)
@@ -161,29 +127,30 @@ def _numbers(row: Mapping[Any, Any]) -> dict[str, float]:
     return found
 
 
-# --- What a sweep must remember, on disk after every change: its points and which were stopped
-
-
-STATE = "sweep.json"  # a folder with it is a sweep's
-
-
 @dataclass
 class SweepState:
-    """The runs of a sweep.
+    """The runs of a sweep."""
 
-    Args:
-        out: the sweep's folder; each run has its own below.
-        sweep: the sweep file.
-        data: the images that were given beside it.
-        seed: of the search.
-        trials: in the order in which they were drawn.
-    """
+    out: Path  # the sweep's folder; each run has its own below
+    sweep: Sweep  # the sweep file
+    data: str | None = None  # the images that were given beside it
+    seed: int = 0  # of the search
+    trials: list[Trial] = field(default_factory=list)  # in the order in which they were drawn
 
-    out: Path
-    sweep: Sweep
-    data: str | None = None
-    seed: int = 0
-    trials: list[Trial] = field(default_factory=list)
+    def __post_init__(self) -> None:
+        self.reader = Reader(self.sweep.metric, self.sweep.goal)
+
+    def measure(self, trial: Trial) -> Measured:
+        """Return what a run has logged so far."""
+        return self.reader.measure(trial)
+
+    def best_first(self) -> list[Trial]:
+        """Return the runs ordered by their metric, those without one last."""
+        sign = -1 if self.sweep.goal == "maximize" else 1
+        best = {trial.name: self.measure(trial).best for trial in self.trials}
+        return sorted(
+            self.trials, key=lambda t: (best[t.name] is None, sign * (best[t.name] or 0.0))
+        )
 
     def add(self, parameters: dict[str, Any]) -> Trial:
         """Note a new point, before anything is done for it."""
@@ -274,10 +241,3 @@ def _changed(now: dict[str, Any], then: dict[str, Any]) -> list[str]:
 
 def _folder(out: Path, name: Any) -> CellFolder:
     return CellFolder(out / Path(str(name)).name, controls=False)
-
-
-def best_first(trials: Iterable[tuple[Trial, float | None]], goal: str) -> list[Trial]:
-    """Order runs by their metric, those without one last."""
-    sign = -1 if goal == "maximize" else 1
-    ordered = sorted(trials, key=lambda pair: (pair[1] is None, sign * (pair[1] or 0.0)))
-    return [trial for trial, _ in ordered]

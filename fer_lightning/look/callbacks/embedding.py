@@ -8,6 +8,7 @@ from fer_lightning.look.callbacks.look import Look, LookContext
 from fer_lightning.look.embedding import embedding_quality, tsne
 from fer_lightning.look.frozen import frozen_eval
 from fer_lightning.plots.tsne import tsne_figure
+from fer_lightning.runs.files import FILES
 
 BATCH = 256
 
@@ -47,7 +48,7 @@ class EmbeddingCallback(Look):
         context.save(tsne_figure(points.numpy(), labels, context.classes, quality, title), "tsne")
         context.show_features(features, probe)
         if context.stage == "test":
-            with context.writing(context.folder / "features.npz", "wb") as file:
+            with context.writing(context.folder / FILES["features"].name, "wb") as file:
                 np.savez_compressed(
                     file,
                     row=probe.rows,

@@ -20,7 +20,7 @@ from markupsafe import Markup, escape
 from fer_lightning import __version__
 from fer_lightning.errors import UserError
 from fer_lightning.report.content import Cell, Picture, Report, Scatter, Section, Table, Text
-from fer_lightning.report.numbers import GAP, format_column, is_numeric, value_of
+from fer_lightning.report.parts import GAP, format_column, is_numeric, value_of
 from fer_lightning.report.render.html_scatter import data_uri, scatter_view
 
 LARGEST = 15_000_000  # bytes: what can still be sent by mail
@@ -256,10 +256,6 @@ def _kind(item: Text | Table | Picture | Scatter) -> str:
 
 def table_view(table: Table, models: Sequence[str]) -> dict[str, Any]:
     """Lay out a table; numbers carry their value, so that the page can sort and copy them.
-
-    Args:
-        table: what to write.
-        models: names of `model_names`; a row carries the places of those it is about.
 
     Raises:
         UserError: a row that is not as long as the head.

@@ -42,19 +42,12 @@ SHAPES = {
 
 
 class Sprite(NamedTuple):
-    """A picture of rows and columns of faces.
+    """A picture of rows and columns of faces."""
 
-    Args:
-        uri: the picture itself, as ``data:image/...``.
-        width: of one face, in pixels.
-        height: of one face.
-        columns: faces in a row.
-    """
-
-    uri: str
-    width: int
-    height: int
-    columns: int
+    uri: str  # the picture itself, as ``data:image/...``
+    width: int  # of one face, in pixels
+    height: int  # of one face
+    columns: int  # faces in a row
 
 
 def scatter_view(scatter: Scatter) -> dict[str, Any]:
@@ -212,7 +205,7 @@ def face_sprite(faces: NDArray[np.uint8]) -> Sprite | None:
 
 
 def heat_bytes(maps: NDArray[np.floating[Any]]) -> tuple[int, int, str]:
-    """Pack heat maps as one byte a cell.
+    """Pack heat maps as one byte per cell.
 
     Args:
         maps: (M, h, w) from 0 to 1; NaN counts as cold, maps finer than 16 cells are averaged.

@@ -6,10 +6,11 @@ import numpy as np
 
 from fer_lightning.hypotheses import paper
 from fer_lightning.hypotheses.evidence import by_key, cells_of
-from fer_lightning.hypotheses.paper_table import gaps_and_gains
+from fer_lightning.hypotheses.paper import gaps_and_gains
 from fer_lightning.plots.curves import Level, accuracy_by_fraction
-from fer_lightning.report.content import Item, Picture, Section, Table, Text
+from fer_lightning.report.content import Item, Picture, Table, Text
 from fer_lightning.report.parts import about, mean, number, pair_of, percent
+from fer_lightning.report.sections.registry import Material, section
 from fer_lightning.runs.collection import Collection
 from fer_lightning.statistics import bootstrap
 
@@ -19,8 +20,10 @@ RESAMPLES = 2_000  # for a picture's 95 % intervals; verdicts use more
 ROUNDED = {"estimate": 2, "ours": 2, "low": 2, "high": 2, "apart": 2, "paper": 2}
 
 
-def accuracy(collection: Collection) -> Section:
+@section("accuracy", "Accuracy against training data", place=30)
+def accuracy(material: Material) -> list[Item]:
     """Draw and list accuracies, leads and gains."""
+    collection = material.runs
     levels = {model: _levels(collection, model) for model in collection.models}
     several = len(collection.seeds) > 1
     covers = (
@@ -34,7 +37,7 @@ def accuracy(collection: Collection) -> Section:
     items.append(_table(collection, levels, covers))
     if compared:
         items += _beside_paper(compared, pair == PAPERS)
-    return Section("accuracy", "Accuracy against training data", tuple(items))
+    return items
 
 
 def _picture(
@@ -122,13 +125,13 @@ def _beside_paper(compared: list[dict[str, float | int | str]], ours: bool) -> l
         (str(row["quantity"]), *(number(row[name], ROUNDED.get(name, 0)) for name in columns[1:]))
         for row in compared
     )
-    told = () if ours else ("The paper compared a CNN with a ViT, which these models are not.",)
+    other = () if ours else ("The paper compared a CNN with a ViT, which these models are not.",)
     table = Table(
         "gaps_and_gains",
         "Leads and gains in points (percent of the test images), ours beside the paper's.",
         ("quantity", "ours", "low", "high", "paper", "ours minus paper", "seeds", "test images"),
         rows,
-        (f"Paper: {paper.SOURCE}. It prints no absolute accuracy.", *told),
+        (f"Paper: {paper.SOURCE}. It prints no absolute accuracy.", *other),
     )
     gap = [row for row in compared if math.isfinite(float(row["apart"]))]
     if not gap or not ours:

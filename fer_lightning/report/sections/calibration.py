@@ -1,14 +1,17 @@
 """Whether models are as often right as they claim to be."""
 
 from fer_lightning.plots.reliability import reliability_diagram
-from fer_lightning.report.content import Item, Picture, Section, Table
+from fer_lightning.report.content import Item, Picture, Table
 from fer_lightning.report.parts import about, by_cell, examples, mean, number, percent
+from fer_lightning.report.sections.registry import Material, section
 from fer_lightning.runs.collection import Collection
 from fer_lightning.runs.run import Run
 
 
-def calibration(collection: Collection) -> Section:
-    """List ECE beside its floor, and draw one run a model."""
+@section("calibration", "Calibration", place=90)
+def calibration(material: Material) -> list[Item]:
+    """List ECE beside its floor, and draw one run per model."""
+    collection = material.runs
     items: list[Item] = [_table(collection)]
     for model, run in examples(collection).items():
         ece, floor = _value(run, "ece"), _value(run, "ece_floor")
@@ -28,7 +31,7 @@ def calibration(collection: Collection) -> Section:
                 ),
             )
         )
-    return Section("calibration", "Calibration", tuple(items))
+    return items
 
 
 def _value(run: Run, name: str) -> float:

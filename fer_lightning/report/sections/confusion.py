@@ -4,14 +4,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fer_lightning.plots.confusion import confusion_figure
-from fer_lightning.report.content import Item, Picture, Section, Table
+from fer_lightning.report.content import Item, Picture, Table
 from fer_lightning.report.parts import about, by_cell, number, percent, shown_fraction
+from fer_lightning.report.sections.registry import Material, section
 from fer_lightning.runs.collection import Collection
 from fer_lightning.runs.run import Run
 
 
-def confusion(collection: Collection) -> Section:
-    """Draw a matrix a model, all seeds of the shown fraction together."""
+@section("confusion", "Confusion", place=80)
+def confusion(material: Material) -> list[Item]:
+    """Draw one matrix per model, all seeds of the shown fraction together."""
+    collection = material.runs
     fraction = shown_fraction(collection.runs)
     items: list[Item] = []
     for model, at, runs in by_cell(collection):
@@ -32,12 +35,11 @@ def confusion(collection: Collection) -> Section:
                 ),
             )
         )
-    items.append(_recall(collection))
-    return Section("confusion", "Confusion", tuple(items))
+    return [*items, _recall(collection)]
 
 
 def counted(run: Run) -> NDArray[np.int64]:
-    """Count answers, (K, K): a row a true class, a column an answer."""
+    """Count answers, (K, K): one row per true class, one column per answer."""
     K = max(len(run.classes), run.predictions.logits.shape[1])
     flat = run.predictions.label * K + run.predictions.predicted
     return np.bincount(flat, minlength=K * K).reshape(K, K)

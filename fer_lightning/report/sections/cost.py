@@ -1,17 +1,14 @@
-"""The cost table."""
+"""What each model costs: size, arithmetic, time and memory, from the summaries of its runs."""
 
 import math
-from collections.abc import Iterable
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
-import numpy as np
-
-from fer_lightning.report.content import Item, Section, Table, Text
-from fer_lightning.report.parts import number, percent
+from fer_lightning.report.content import Item, Table, Text
+from fer_lightning.report.parts import by_cell, mean, number, percent
+from fer_lightning.report.sections.registry import Material, section
 from fer_lightning.runs.collection import Collection
 from fer_lightning.runs.run import Run
-
-# --- What each model costs: size, arithmetic, time and memory, from the summaries of its runs
 
 
 class Cost(NamedTuple):
@@ -38,46 +35,29 @@ def costs(collection: Collection) -> list[Cost]:
     >>> costs(Collection(runs=()))
     []
     """
-    return [
-        _cost(model, fraction, runs)
-        for model in collection.models
-        for fraction in collection.fractions
-        if (runs := collection.select(model, fraction))
-    ]
+    return [_cost(*cell) for cell in by_cell(collection)]
 
 
-def _cost(model: str, fraction: float, runs: tuple[Run, ...]) -> Cost:
-    def mean(*names: str) -> float:
-        return _mean(_at(run, *names) for run in runs)
+def _cost(model: str, fraction: float, runs: Sequence[Run]) -> Cost:
+    def over_seeds(*names: str) -> float:
+        return mean(run.at(*names) for run in runs)
 
     where = sorted({str(run.summary.get("hardware", "not recorded")) for run in runs})
     return Cost(
         model,
         fraction,
         len(runs),
-        mean("parameters"),
-        2 * mean("multiply_adds") / 1e6,
-        mean("cost", "latency_ms_1"),
-        mean("cost", "latency_ms_64"),
-        mean("cost", "peak_memory_bytes") / 2**20,
-        mean("seconds") / 60,
-        mean("epochs"),
-        mean("test", "ece"),
-        mean("test", "ece_floor"),
+        over_seeds("parameters"),
+        2 * over_seeds("multiply_adds") / 1e6,
+        over_seeds("cost", "latency_ms_1"),
+        over_seeds("cost", "latency_ms_64"),
+        over_seeds("cost", "peak_memory_bytes") / 2**20,
+        over_seeds("seconds") / 60,
+        over_seeds("epochs"),
+        over_seeds("test", "ece"),
+        over_seeds("test", "ece_floor"),
         "; ".join(where),
     )
-
-
-def _at(run: Run, *names: str) -> Any:
-    value: Any = run.summary
-    for name in names:
-        value = value.get(name) if isinstance(value, dict) else None
-    return value
-
-
-def _mean(values: Iterable[Any]) -> float:
-    known = [float(v) for v in values if isinstance(v, int | float) and np.isfinite(v)]
-    return float(np.mean(known)) if known else float("nan")
 
 
 COLUMNS = {  # of `Cost` → its head and decimals
@@ -93,9 +73,10 @@ COLUMNS = {  # of `Cost` → its head and decimals
 }
 
 
-def cost(collection: Collection) -> Section:
+@section("cost", "Cost", place=100)
+def cost(material: Material) -> list[Item]:
     """Lay out what every model costs."""
-    found = costs(collection)
+    found = costs(material.runs)
     items: list[Item] = [_table(found)]
     if any(math.isnan(one.latency_ms_1) for one in found):
         items.append(
@@ -105,7 +86,7 @@ def cost(collection: Collection) -> Section:
         items.append(
             Text("**Runs on different hardware**: compare times within one kind only.", "note")
         )
-    return Section("cost", "Cost", tuple(items))
+    return items
 
 
 def _table(found: list[Cost]) -> Table:

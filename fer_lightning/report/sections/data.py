@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from fer_lightning.report.content import Item, Section, Table, Text
+from fer_lightning.report.content import Item, Table, Text
 from fer_lightning.report.parts import about, number, percent
+from fer_lightning.report.sections.registry import Material, section
 from fer_lightning.runs.collection import Collection
 from fer_lightning.runs.run import Run
 
@@ -18,13 +19,15 @@ COUNTS = {
 }
 
 
-def data(collection: Collection) -> Section:
+@section("data", "Data and leakage", place=20)
+def data(material: Material) -> list[Item]:
     """Audit the data and the split."""
+    collection = material.runs
     first = collection.runs[0]
     protocols = sorted(
-        {str(_split(run).get("protocol", "not recorded")) for run in collection.runs}
+        {str(run.at("split", "protocol") or "not recorded") for run in collection.runs}
     )
-    items: list[Item] = [
+    return [
         Text(
             f"Data: {about(collection)}, {len(first.classes)} classes: {', '.join(first.classes)}. "
             f"Split: {', '.join(protocols)}."
@@ -34,27 +37,17 @@ def data(collection: Collection) -> Section:
         _parts(collection),
         _classes(first),
     ]
-    return Section("data", "Data and leakage", tuple(items))
-
-
-def _split(run: Run) -> Mapping[str, Any]:
-    found = run.summary.get("split")
-    return found if isinstance(found, Mapping) else {}
-
-
-def _counts(run: Run) -> Mapping[str, Any]:
-    found = _split(run).get("counts")
-    return found if isinstance(found, Mapping) else {}
 
 
 def _leaks(collection: Collection) -> list[Text]:
     """Say whether test images have a twin in train: the worst run counts."""
     name = "test_with_twin_in_train"
-    known = [(int(_counts(run)[name]), run) for run in collection.runs if name in _counts(run)]
+    counted = [(run.at("split", "counts", name), run) for run in collection.runs]
+    known = [(int(count), run) for count, run in counted if count is not None]
     if not known:
         return [Text("How many test images have a twin in train was not recorded.", "note")]
     worst, run = max(known, key=lambda pair: pair[0])
-    images = _images(run).get("test")
+    images = run.at("images", "test")
     if not worst:
         return [Text("No test image has an identical twin among the training images.")]
     share = f", {100 * worst / images:.1f} %," if isinstance(images, int) and images else ""
@@ -77,27 +70,22 @@ def _accuracy_there(run: Run) -> str:
 
 
 def _notes(collection: Collection) -> list[Text]:
-    told: dict[str, None] = {}
+    lines: dict[str, None] = {}
     for run in collection.runs:
         notes = run.summary.get("notes")
         if isinstance(notes, Mapping):
-            told |= dict.fromkeys(f"{key}: {value}" for key, value in notes.items())
-        told |= dict.fromkeys(str(line) for line in _split(run).get("notes") or [])
-    return [Text(f"Note on the data: {line}") for line in list(told)[:20]]
-
-
-def _images(run: Run) -> Mapping[str, Any]:
-    found = run.summary.get("images")
-    return found if isinstance(found, Mapping) else {}
+            lines |= dict.fromkeys(f"{key}: {value}" for key, value in notes.items())
+        lines |= dict.fromkeys(str(line) for line in run.at("split", "notes") or [])
+    return [Text(f"Note on the data: {line}") for line in list(lines)[:20]]
 
 
 def _parts(collection: Collection) -> Table:
     """Images of each part; runs of one fraction that differ get a row each."""
     rows: dict[tuple[Any, ...], None] = {}
     for run in sorted(collection.runs, key=lambda run: run.fraction):
-        images, counts = _images(run), _counts(run)
-        parts = (number(images.get(part)) for part in ("train", "val", "test"))
-        rows[(percent(run.fraction), *parts, *(number(counts.get(name)) for name in COUNTS))] = None
+        parts = (number(run.at("images", part)) for part in ("train", "val", "test"))
+        counts = (number(run.at("split", "counts", name)) for name in COUNTS)
+        rows[(percent(run.fraction), *parts, *counts)] = None
     return Table(
         "split",
         "Images in each part; validation and test never shrink with the fraction.",

@@ -5,10 +5,10 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from fer_lightning.report.content import Item, Points, Scatter, Section, Table, Text
-from fer_lightning.report.parts import examples, lacking, number, percent, shown_fraction
-from fer_lightning.runs.arrays import Embedding, places, read_embedding, read_maps
-from fer_lightning.runs.collection import Collection
+from fer_lightning.report.content import Item, Points, Scatter, Table, Text
+from fer_lightning.report.parts import examples, lacking, number, percent, places, shown_fraction
+from fer_lightning.report.sections.registry import Material, section
+from fer_lightning.runs.files import FILES, Embedding
 from fer_lightning.runs.run import Run
 
 COLUMNS = {
@@ -22,14 +22,15 @@ NEIGHBOURS = 5
 SIDE = 12  # pixels of a map in the page: finer than any grid that it came from needs
 
 
-def embedding(collection: Collection, faces: bool = True) -> Section:
+@section("embedding", "Features of the test images", place=70)
+def embedding(material: Material) -> list[Item]:
     """Lay out one run of each model, and say how far classes separate in feature space."""
-    runs = examples(collection)
-    found = {model: read for model, run in runs.items() if (read := read_embedding(run))}
+    runs, faces = examples(material.runs), material.faces
+    found = {model: read for model, run in runs.items() if (read := run.embedding)}
     without = [run for model, run in runs.items() if model not in found]
-    items: list[Item] = lacking(without, "features.npz")
+    items: list[Item] = lacking(without, FILES["features"].name)
     if found:
-        scatter = _scatter(runs, found, faces, percent(shown_fraction(collection.runs)))
+        scatter = _scatter(runs, found, faces, percent(shown_fraction(material.runs.runs)))
         items += [
             Text(
                 "t-SNE keeps neighbours together; distances between clusters and their sizes mean "
@@ -42,7 +43,7 @@ def embedding(collection: Collection, faces: bool = True) -> Section:
             items.append(Text("These runs kept no faces, so points show none.", "note"))
         if not faces:
             items.append(Text("Faces were left out of this report on request.", "note"))
-    return Section("embedding", "Features of the test images", tuple(items))
+    return items
 
 
 def _scatter(
@@ -59,7 +60,7 @@ def _scatter(
     return Scatter(
         "tsne",
         f"t-SNE of the penultimate features of test images, {fraction} of the training data, one "
-        "seed a model.",
+        "seed per model.",
         tuple(first.classes),
         models,
         **shown,
@@ -71,7 +72,7 @@ def _points(run: Run, one: Embedding) -> Points:
     at = places(one.row, answers.row)
     there = (at >= 0) & np.isfinite(one.points).all(1)
     at = at[there]
-    maps = read_maps(run)
+    maps = run.maps
     heat = {}
     if maps is not None and len(maps.row):
         known = np.isin(maps.row, one.row[there])

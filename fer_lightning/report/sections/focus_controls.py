@@ -1,7 +1,5 @@
 """What focus numbers are worth: maps that know nothing, and what hiding regions does."""
 
-from typing import Any
-
 import pandas as pd
 
 from fer_lightning.report.content import Item, Table, Text
@@ -18,8 +16,9 @@ MEASURES = {
     "mass_ratio": "heat share / area share",
 }
 WANTED = {"source", "resolution", "masks", "region", *MEASURES}
-DROPS = ("acc_drop", "logit_drop")
 NEEDED = {"region", "patch", "fill", "acc", "acc_drop", "logit_drop"}
+PATCHES = {"region": "region hidden", "random": "random patches", "centre": "central patch"}
+EXTRA = {"logit_excess": "logit lost beyond random", "spearman": "rank correlation with LFR"}
 
 
 def null_table(collection: Collection) -> list[Item]:
@@ -29,17 +28,19 @@ def null_table(collection: Collection) -> list[Item]:
         return [Text("The null maps were not measured in these runs.", "note")]
     key = table[(table["region"] == regions.primary) & (table["masks"] == "given")]
     by = ["model", "fraction", "method", "resolution", "source"]
-    means = _means(key, by, list(MEASURES))
+    numbers = key[by].join(key[list(MEASURES)].apply(pd.to_numeric, errors="coerce"))
     rows = tuple(
         (
-            row["model"],
-            percent(row["fraction"]),
-            row["method"],
-            row["resolution"],
-            _source(row["source"]),
-            *(number(row[name], 3) for name in MEASURES),
+            model,
+            percent(fraction),
+            method,
+            resolution,
+            _source(source),
+            *(number(v, 3) for v in row),
         )
-        for row in means
+        for (model, fraction, method, resolution, source), *row in (
+            numbers.groupby(by, sort=False).mean().itertuples(name=None)
+        )
     )
     return [
         Table(
@@ -63,45 +64,32 @@ def hiding_table(collection: Collection) -> list[Item]:
         return [
             Text("What hiding regions does to the answers was not measured in these runs.", "note")
         ]
-    by = ["model", "fraction", "region", "fill"]
     rows = []
-    extra = [name for name in ("logit_excess", "spearman") if name in table]
-    for values, part in table.groupby(by, sort=False):
-        drops = {patch: part[part["patch"] == patch] for patch in ("region", "random", "centre")}
-        model, fraction, region, fill = values
+    extra = [name for name in EXTRA if name in table]
+    for cell, part in table.groupby(["model", "fraction", "region", "fill"], sort=False):
+        model, fraction, region, fill = map(str, cell)
+        drops = [part[part["patch"] == patch] for patch in PATCHES]
         rows.append(
             (
-                str(model),
-                percent(float(str(fraction))),
-                str(region),
-                str(fill),
-                number(_mean(part["acc"])),
-                *(number(_mean(some["acc_drop"])) for some in drops.values()),
-                *(number(_mean(some["logit_drop"]), 3) for some in drops.values()),
-                *(number(_mean(drops["region"][name]), 3) for name in extra),
+                *(model, percent(float(fraction)), region, fill, number(_mean(part["acc"]))),
+                *(number(_mean(some["acc_drop"])) for some in drops),
+                *(number(_mean(some["logit_drop"]), 3) for some in drops),
+                *(number(_mean(drops[0][name]), 3) for name in extra),
             )
         )
-    heads = ("region hidden", "random patches", "central patch")
     return [
         Table(
             "hiding",
             "The arbiter: what is lost when a region is hidden, and when as many pixels elsewhere "
             "are.",
             (
-                "model",
-                "training data",
-                "region",
-                "filled with",
-                "accuracy",
-                *(f"accuracy lost: {head}" for head in heads),
-                *(f"logit lost: {head}" for head in heads),
+                *("model", "training data", "region", "filled with", "accuracy"),
                 *(
-                    {
-                        "logit_excess": "logit lost beyond random",
-                        "spearman": "rank correlation with LFR",
-                    }[n]
-                    for n in extra
+                    f"{what} lost: {head}"
+                    for what in ("accuracy", "logit")
+                    for head in PATCHES.values()
                 ),
+                *(EXTRA[name] for name in extra),
             ),
             tuple(rows),
             (
@@ -111,12 +99,6 @@ def hiding_table(collection: Collection) -> list[Item]:
             ),
         )
     ]
-
-
-def _means(table: pd.DataFrame, by: list[str], columns: list[str]) -> list[dict[str, Any]]:
-    numbers = table[by].join(table[columns].apply(pd.to_numeric, errors="coerce"))
-    means = numbers.groupby(by, sort=False).mean().reset_index()
-    return [{str(k): v for k, v in row.items()} for row in means.to_dict("records")]
 
 
 def _mean(column: "pd.Series[float]") -> float:

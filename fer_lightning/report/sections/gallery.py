@@ -4,30 +4,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fer_lightning.plots.gradcam_gallery import Looked, same_faces
-from fer_lightning.report.content import Picture, Section, Text
-from fer_lightning.report.parts import about, examples, lacking, percent, shown_fraction
-from fer_lightning.runs.arrays import Embedding, Maps, places, read_embedding, read_maps
-from fer_lightning.runs.collection import Collection
+from fer_lightning.report.content import Item, Picture, Text
+from fer_lightning.report.parts import about, examples, lacking, percent, places, shown_fraction
+from fer_lightning.report.sections.registry import Material, section
+from fer_lightning.runs.files import FILES, Embedding, Maps
 from fer_lightning.runs.run import Run
 
 PER_CLASS = 2
 
 
-def gallery(collection: Collection, faces: bool = True) -> Section:
+@section("gallery", "Grad-CAM of the same faces", place=60)
+def gallery(material: Material) -> list[Item]:
     """Show faces of each class with every model's Grad-CAM; say why where it cannot be shown."""
-    if not faces:
-        return _without("Faces were left out of this report on request.")
+    if not material.faces:
+        return [Text("Faces were left out of this report on request.", "note")]
+    collection = material.runs
     runs = examples(collection)
-    maps = {model: found for model, run in runs.items() if (found := read_maps(run)) is not None}
-    without = lacking([run for m, run in runs.items() if m not in maps], "maps.npz")
+    maps = {model: found for model, run in runs.items() if (found := run.maps) is not None}
+    without = lacking([run for m, run in runs.items() if m not in maps], FILES["maps"].name)
     if not maps:
-        return Section("gallery", "Grad-CAM of the same faces", tuple(without))
-    kept = next((e for m in maps if (e := read_embedding(runs[m])) and e.faces is not None), None)
+        return without
+    kept = next((e for m in maps if (e := runs[m].embedding) and e.faces is not None), None)
     if kept is None or kept.faces is None:
-        return _without("These runs kept no faces, so their maps are shown without any.")
+        return [Text("These runs kept no faces, so their maps are shown without any.", "note")]
     rows = chosen(maps, runs, kept)
     if not len(rows):
-        return _without("No image has both a face and a map of every model.")
+        return [Text("No image has both a face and a map of every model.", "note")]
     at = places(rows, kept.row)
     fraction = percent(shown_fraction(collection.runs))
     looked = {model: _looked(runs[model], maps[model], rows) for model in maps}
@@ -51,11 +53,7 @@ def gallery(collection: Collection, faces: bool = True) -> Section:
         figure,
         faces=True,
     )
-    return Section("gallery", "Grad-CAM of the same faces", (*without, picture))
-
-
-def _without(why: str) -> Section:
-    return Section("gallery", "Grad-CAM of the same faces", (Text(why, "note"),))
+    return [*without, picture]
 
 
 def chosen(maps: dict[str, Maps], runs: dict[str, Run], kept: Embedding) -> NDArray[np.int64]:

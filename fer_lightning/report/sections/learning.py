@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 
 from fer_lightning.keys import ACC, EPOCH, key
 from fer_lightning.plots.curves import Line, Panel, model_curves, training_curves
-from fer_lightning.report.content import Picture, Section, Table
+from fer_lightning.report.content import Item, Picture, Table
 from fer_lightning.report.parts import about, lacking, percent
+from fer_lightning.report.sections.registry import Material, section
 from fer_lightning.runs.collection import Collection
 from fer_lightning.runs.run import Run
 
@@ -18,14 +19,16 @@ STEP = 0.1  # between the accuracies to reach
 MOST_LEVELS = 6
 
 
-def learning(collection: Collection) -> Section:
+@section("learning", "Learning curves", place=40)
+def learning(material: Material) -> list[Item]:
     """Draw validation accuracy over epochs, and count epochs."""
+    collection = material.runs
     curves = {run.name: curve for run in collection.runs if (curve := curve_of(run)) is not None}
     without = [run for run in collection.runs if run.name not in curves]
     items = lacking(without, "metrics.csv with validation accuracies")
     if curves:
         items += [_picture(collection, curves), _epochs(collection, curves)]
-    return Section("learning", "Learning curves", tuple(items))
+    return items
 
 
 def curve_of(run: Run) -> Line | None:
@@ -61,15 +64,15 @@ def _picture(collection: Collection, curves: dict[str, Line]) -> Picture:
     best = "; ".join(f"{name}: {values.max():.3f}" for name, (_, values) in curves.items())
     return Picture(
         "learning_curves",
-        "Validation accuracy over epochs, one line a seed.",
+        "Validation accuracy over epochs, one line per seed.",
         f"Best validation accuracy of each run: {best}",
         model_curves(
             panels,
             collection.models,
             "validation accuracy",
             f"Learning curves: {about(collection)}",
-            "One line a training run. A line ends where the run did, by early stopping or its last "
-            "epoch.",
+            "One line per training run. A line ends where the run did, by early stopping or its "
+            "last epoch.",
         ),
     )
 

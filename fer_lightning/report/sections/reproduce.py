@@ -2,18 +2,21 @@
 
 from collections.abc import Mapping
 
-from fer_lightning.execution.study.results import scrub
-from fer_lightning.report.content import Item, Section, Table, Text
+from fer_lightning.report.content import Item, Table, Text
+from fer_lightning.report.sections.registry import Material, section
 from fer_lightning.runs.collection import Collection
+from fer_lightning.runs.provenance import scrub
 from fer_lightning.runs.run import Run
 
 
-def reproduce(collection: Collection) -> Section:
+@section("reproduce", "How to reproduce", place=120)
+def reproduce(material: Material) -> list[Item]:
     """Tell how every run was made; file names stand without their folders."""
+    collection = material.runs
     items: list[Item] = [Text(_how(collection)), _runs(collection), _versions(collection)]
     if collection.left_out:
         items.append(_left_out(collection))
-    return Section("reproduce", "How to reproduce", tuple(items))
+    return items
 
 
 def _how(collection: Collection) -> str:
@@ -55,7 +58,7 @@ def _text(run: Run, name: str) -> str | None:
 
 
 def _versions(collection: Collection) -> Table:
-    """One row a package; several versions where runs differ."""
+    """One row per package; several versions where runs differ."""
     found: dict[str, dict[str, None]] = {}
     for run in collection.runs:
         versions = run.summary.get("versions")

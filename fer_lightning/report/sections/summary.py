@@ -4,30 +4,26 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fer_lightning.hypotheses import Verdict
-from fer_lightning.report.content import Item, Section, Table, Text
+from fer_lightning.report.content import Item, Table, Text
 from fer_lightning.report.parts import mean, number, percent
+from fer_lightning.report.sections.registry import Material, section
 from fer_lightning.runs.collection import Collection
 from fer_lightning.runs.provenance import stand_ins
 
 
-def summary(collection: Collection, verdicts: Sequence[Verdict], why: str = "") -> Section:
-    """Tell what a reader must know first.
-
-    Args:
-        collection: finished runs.
-        verdicts: on the hypotheses.
-        why: nothing could be judged, if so.
-    """
+@section("summary", "Summary", place=10)
+def summary(material: Material) -> list[Item]:
+    """Tell what a reader must know first."""
+    collection = material.runs
     items: list[Item] = [
         *substitutions([run.summary for run in collection.runs]),
         *_gaps(collection),
     ]
-    if why:
-        items.append(Text(f"The hypotheses are not judged: {why}", "note"))
+    if material.not_judged:
+        items.append(Text(f"The hypotheses are not judged: {material.not_judged}", "note"))
     else:
-        items += _cards(verdicts, collection)
-    items.append(_overview(collection))
-    return Section("summary", "Summary", tuple(items))
+        items += _cards(material.verdicts, collection)
+    return [*items, _overview(collection)]
 
 
 def substitutions(runs: Sequence[Mapping[str, Any]]) -> list[Text]:

@@ -1,17 +1,17 @@
 """The hypotheses: judging them, and their rules, numbers and caveats in full."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
 from fer_lightning.errors import UserError
-from fer_lightning.hypotheses import Asked, Verdict, judge_all, read_asked
+from fer_lightning.hypotheses import Asked, Verdict, ask_by_default, judge_all, read_asked
 from fer_lightning.hypotheses.evidence import Focus, cells_of, focus_of
-from fer_lightning.report.content import Item, Section, Table, Text
+from fer_lightning.report.content import Item, Table, Text
 from fer_lightning.report.parts import number, pair_of
+from fer_lightning.report.sections.registry import Material, section
 from fer_lightning.runs.collection import Collection
 
-TITLE = "The verdicts in detail"
 COLUMNS = (
     *("comparison", "unit", "estimate", "low", "high", "level", "p", "p_bonferroni", "p_holm"),
     *("d", "d_paired", "n", "excluded", "seeds", "test"),
@@ -39,7 +39,7 @@ def _looks(collection: Collection) -> list[Focus]:
 
 
 def hypotheses(collection: Collection) -> list[Asked]:
-    """Return what the study asks; without a study H1a, H1b and H2 of two models."""
+    """Return what the study asks; without a study the usual hypotheses of two models."""
     asked = collection.study.get("hypotheses")
     if isinstance(asked, list) and asked:
         models = [str(name) for name in collection.study.get("models") or collection.models]
@@ -47,8 +47,7 @@ def hypotheses(collection: Collection) -> list[Asked]:
     pair = pair_of(collection)
     if pair is None:
         return []
-    first, second = pair
-    return [Asked(hypothesis=h, first=first, second=second) for h in ("H1a", "H1b", "H2")]
+    return ask_by_default(*pair)
 
 
 def _listed(study: Mapping[str, Any], name: str, kind: type) -> list[Any]:
@@ -56,12 +55,13 @@ def _listed(study: Mapping[str, Any], name: str, kind: type) -> list[Any]:
     return [kind(v) for v in values] if isinstance(values, list) else []
 
 
-def verdict_details(found: Sequence[Verdict]) -> Section:
+@section("verdicts", "The verdicts in detail", place=110)
+def verdict_details(material: Material) -> list[Item]:
     """Lay out verdicts with their caveats, rules and numbers."""
+    found = material.verdicts
     if not found:
-        return Section("verdicts", TITLE, (Text("No hypothesis is judged."),))
-    items: list[Item] = []
-    items.append(
+        return [Text("No hypothesis is judged.")]
+    items: list[Item] = [
         Table(
             "verdicts",
             "The hypotheses and their verdicts.",
@@ -70,7 +70,7 @@ def verdict_details(found: Sequence[Verdict]) -> Section:
                 (v.hypothesis, v.statement, v.outcome, v.reason, " ".join(v.caveats)) for v in found
             ),
         )
-    )
+    ]
     rules = dict.fromkeys((v.hypothesis, v.rule) for v in found)
     items.append(
         Table(
@@ -99,7 +99,7 @@ def verdict_details(found: Sequence[Verdict]) -> Section:
                 ),
             )
         )
-    return Section("verdicts", TITLE, tuple(items))
+    return items
 
 
 def _cell(value: Any) -> str | int | float | None:

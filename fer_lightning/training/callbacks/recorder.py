@@ -6,7 +6,6 @@ import time
 from typing import Any
 
 import lightning as L
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -14,7 +13,8 @@ from fer_lightning import keys
 from fer_lightning.keys import Stage, key
 from fer_lightning.models import name_of
 from fer_lightning.models.cost import count_multiply_adds, count_parameters, measure_cost
-from fer_lightning.runs.folder import RunFolder, atomic, write_json
+from fer_lightning.runs.files import FILES, atomic, write_arrays, write_json
+from fer_lightning.runs.folder import RunFolder
 from fer_lightning.runs.provenance import code_version, hardware, substitutions, versions
 from fer_lightning.tracking.metrics_csv import MetricsCSV
 from fer_lightning.tracking.tensorboard import TensorBoardTracker
@@ -137,15 +137,14 @@ class Recorder(L.Callback):
             rows = {
                 k: v.cpu().numpy() for k, v in classifier(pl_module).predictions._asdict().items()
             }
-            with atomic(self.folder.predictions, "wb") as file:
-                np.savez_compressed(file, **rows)
+            write_arrays(self.folder.predictions, **rows)
 
     def on_predict_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Write one line per image: its file, its label, and the probability of each class."""
         if not trainer.is_global_zero:
             return
         data = data_of(trainer).image_set
-        with atomic(self.folder.path / "predictions.csv") as file:
+        with atomic(self.folder.path / FILES["answers"].name) as file:
             rows = csv.writer(file, lineterminator="\n")
             rows.writerow(["file", "label", "predicted", *data.classes])
             for index, label, logits in zip(

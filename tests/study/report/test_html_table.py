@@ -5,7 +5,7 @@ import pytest
 
 from fer_lightning.errors import UserError
 from fer_lightning.report.content import Report, Section, Table
-from fer_lightning.report.numbers import GAP, MINUS, format_column, is_numeric, value_of
+from fer_lightning.report.parts import GAP, MINUS, format_column, is_numeric, value_of
 from fer_lightning.report.render.html import model_names, render
 
 

@@ -1,15 +1,23 @@
-"""Who trains the runs of a sweep: some processes of this machine, or a Ray cluster's."""
+"""Who trains the runs of a study or a sweep: processes of this machine, or a Ray cluster's.
+
+Ray comes with ``pip install 'fer-lightning[ray]'``. On several machines (``--ray-address``) the
+folder of the runs must be on a disk that all of them share.
+"""
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from fer_lightning.execution.ray_engine import PATIENCE, connect
-from fer_lightning.execution.study.cell_folder import CellFolder
+from fer_lightning.errors import UserError
 from fer_lightning.execution.training import TICK, Outcome, Training
 
-Command = Callable[[CellFolder], list[str]]
+if TYPE_CHECKING:
+    from fer_lightning.execution.study.cells import CellFolder
+
+PATIENCE = 90.0  # seconds that all trainings together may take to end
+Command = Callable[["CellFolder"], list[str]]  # trains a folder, or goes on with it
+Prepare = Callable[[], None]  # writes what the training of a folder reads
 
 
 class Ended(NamedTuple):
@@ -20,6 +28,10 @@ class Ended(NamedTuple):
     code: int
 
 
+def nothing(about: Any = None) -> None:
+    """Prepare or watch nothing."""
+
+
 class Workers(Protocol):
     """Trains folders, several at a time; no method waits but `wait` and `end`."""
 
@@ -27,7 +39,7 @@ class Workers(Protocol):
     def free(self) -> int:
         """How many more trainings can be started."""
 
-    def start(self, folder: CellFolder) -> None:
+    def start(self, folder: "CellFolder", prepare: Prepare = nothing) -> None:
         """Train a folder, or go on with it."""
 
     def ended(self) -> Iterator[Ended]:
@@ -44,12 +56,7 @@ class Workers(Protocol):
 
 
 class LocalWorkers:
-    """Processes of this machine.
-
-    Args:
-        command: the command line that trains a folder, or goes on with it.
-        environments: one a worker: variables for its processes, such as the GPU it may use.
-    """
+    """Processes of this machine; one worker per environment, such as the GPU it may use."""
 
     def __init__(self, command: Command, environments: Sequence[Mapping[str, str]] = ({},)) -> None:
         self.command = command
@@ -61,16 +68,10 @@ class LocalWorkers:
         """How many more trainings can be started."""
         return len(self.idle)
 
-    def start(self, folder: CellFolder) -> None:
+    def start(self, folder: "CellFolder", prepare: Prepare = nothing) -> None:
         """Train a folder, or go on with it."""
-        self.at_work[folder.path.name] = Training(
-            folder.path,
-            folder.log,
-            self.command(folder),
-            lambda: folder.done,
-            lambda: None,
-            self.idle.pop(0),
-        )
+        made = _training(folder, self.command(folder), prepare, self.idle.pop(0))
+        self.at_work[folder.path.name] = made
 
     def ended(self) -> Iterator[Ended]:
         """Name trainings that have ended since the last call."""
@@ -99,9 +100,7 @@ class LocalWorkers:
 
 
 class RayWorkers:
-    """Workers of a Ray cluster: one a GPU, or some CPUs each where there is none.
-
-    On several machines the sweep's folder must be on a disk that all of them share.
+    """Workers of a Ray cluster: one per GPU, or per some CPUs where there is none.
 
     Args:
         command: as for `LocalWorkers`.
@@ -117,7 +116,7 @@ class RayWorkers:
         self, command: Command, address: str | None, parallel: int | None = None, cpus: int = 2
     ) -> None:
         self.command = command
-        self.ray = connect(address)
+        self.ray = _connect(address)
         found = self.ray.cluster_resources()
         gpus, most = int(found.get("GPU", 0)), int(found.get("CPU", 1))
         cpus = min(cpus, most)
@@ -131,9 +130,9 @@ class RayWorkers:
         """How many more trainings can be started."""
         return self.most - len(self.at_work)
 
-    def start(self, folder: CellFolder) -> None:
+    def start(self, folder: "CellFolder", prepare: Prepare = nothing) -> None:
         """Train a folder, or go on with it."""
-        task = self.remote.remote(folder, self.command(folder), str(Path.cwd()))
+        task = self.remote.remote(folder, self.command(folder), prepare, str(Path.cwd()))
         self.at_work[folder.path.name] = task
 
     def ended(self) -> Iterator[Ended]:
@@ -169,10 +168,35 @@ class RayWorkers:
         self.ray.shutdown()
 
 
-def _on_worker(folder: CellFolder, words: list[str], here: str) -> tuple[Outcome, int]:
-    """Train one folder on a worker, in the folder where the sweep was started."""
+def _connect(address: str | None) -> Any:
+    """Import Ray and connect to a cluster, or start one on this machine."""
+    try:
+        import ray
+    except ImportError as error:
+        raise UserError(
+            "expected Ray for --ray but it is not installed; pip install 'fer-lightning[ray]'"
+        ) from error
+    try:
+        local = {"include_dashboard": False} if address is None else {"address": address}
+        ray.init(log_to_driver=False, **local)
+    except Exception as error:  # Ray raises plain ones, too: a node that is too slow to start
+        where = "on this machine" if address is None else f"at {address}"
+        raise UserError(f"expected Ray to start {where} but {str(error)[:200]}") from error
+    return ray
+
+
+def _training(
+    folder: "CellFolder", words: list[str], prepare: Prepare, environment: Mapping[str, str]
+) -> Training:
+    return Training(folder.path, folder.log, words, lambda: folder.done, prepare, environment)
+
+
+def _on_worker(
+    folder: "CellFolder", words: list[str], prepare: Prepare, here: str
+) -> tuple[Outcome, int]:
+    """Train one folder on a worker of Ray, started where the study or sweep was."""
     os.chdir(here)
-    training = Training(folder.path, folder.log, words, lambda: folder.done, lambda: None)
+    training = _training(folder, words, prepare, {})
     try:
         while (outcome := training.poll()) is None:
             training.wait(TICK)
