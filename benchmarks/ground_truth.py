@@ -32,8 +32,8 @@ from fer_lightning.data.augment import Augmentation, to_float
 from fer_lightning.data.datamodule import FERDataModule
 from fer_lightning.data.faces import drawn_faces
 from fer_lightning.data.masks import masks_for
-from fer_lightning.data.probe import probe_rows
 from fer_lightning.data.regions import FACE
+from fer_lightning.data.splits import probe_rows
 from fer_lightning.look.controls.hiding import Hiding, correlate, hide_regions
 from fer_lightning.look.focus import map_sources
 from fer_lightning.look.heat import match, to_heat

@@ -29,8 +29,8 @@ from benchmarks.harness import Row, print_table
 from fer_lightning.data.datamodule import Drawn, FERDataModule
 from fer_lightning.models import build
 from fer_lightning.runs.folder import new_run_folder
-from fer_lightning.tracking.metrics_csv import MetricsCSV
 from fer_lightning.tracking.tensorboard import TensorBoardTracker
+from fer_lightning.tracking.tracker import MetricsCSV
 from fer_lightning.tracking.wandb import Wandb, WandbTracker
 from fer_lightning.training.module import Classifier
 

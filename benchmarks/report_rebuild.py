@@ -16,7 +16,7 @@ from fer_lightning.report.compose import compose
 from fer_lightning.report.write import figures, write_report
 from fer_lightning.runs.collection import collect
 
-sys.path.append(str(Path(__file__).parents[1] / "tests" / "study" / "report"))
+sys.path.append(str(Path(__file__).parents[1] / "tests" / "helpers"))
 from report_runs import write_run
 
 TARGET = 3.0  # rebuilding takes at most this many times as long

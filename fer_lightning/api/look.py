@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from fer_lightning.data.augment import to_float
+from fer_lightning.data.datamodule import View
 from fer_lightning.data.masks import masks_for, regions_of
 from fer_lightning.data.regions import Regions
-from fer_lightning.data.view import View
 from fer_lightning.errors import UserError
 from fer_lightning.look.controls.hiding import answers
 from fer_lightning.look.focus import Focus, Sample, Target, measure_focus, tables_of
@@ -23,7 +23,7 @@ from fer_lightning.look.measure import usable
 from fer_lightning.look.methods import explain, find_method
 from fer_lightning.look.overlay import as_rgb, draw_overlay, for_drawing
 from fer_lightning.models import VisionModel, name_of
-from fer_lightning.plots.picture_maps import picture_maps
+from fer_lightning.plots.galleries import picture_maps
 
 DPI = 110  # of a figure in a notebook
 

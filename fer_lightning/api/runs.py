@@ -110,7 +110,7 @@ class Run:
         Raises:
             UserError: no checkpoint, or of a model that is neither registered nor imported.
         """
-        from fer_lightning.training.checkpoint import load_net  # imports torch
+        from fer_lightning.training.checkpoint import load_net
 
         return load_net(self.checkpoint(which))[0]
 
@@ -123,7 +123,7 @@ class Run:
         Raises:
             UserError: other data, or data that were given as arrays.
         """
-        from fer_lightning.commands.run_data import data_of_run  # imports torch
+        from fer_lightning.commands.resolve import data_of_run
 
         return data_of_run(self.path / "checkpoints" / "best.ckpt", self.summary, data_dir)
 

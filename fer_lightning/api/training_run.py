@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Self
 
@@ -21,7 +21,9 @@ import yaml
 from lightning.pytorch.callbacks import ModelCheckpoint
 from lightning.pytorch.utilities import rank_zero_only, rank_zero_warn
 from lightning.pytorch.utilities.exceptions import MisconfigurationException
-from rich.console import Console
+from rich.console import Console, Group
+from rich.table import Table
+from rich.text import Text
 
 from fer_lightning import keys
 from fer_lightning.data.datamodule import FERDataModule
@@ -30,18 +32,72 @@ from fer_lightning.keys import Stage, key
 from fer_lightning.models.weights import tell
 from fer_lightning.report.write import write_page
 from fer_lightning.runs.folder import RunFolder, atomic, new_run_folder, unfinished_run
-from fer_lightning.tracking.metrics_csv import MetricsCSV
-from fer_lightning.tracking.summary import summary_table
 from fer_lightning.tracking.tensorboard import MISSING, TensorBoardTracker, is_installed
-from fer_lightning.tracking.tracker import is_rank_zero
+from fer_lightning.tracking.tracker import MetricsCSV, is_rank_zero
 from fer_lightning.tracking.wandb import Wandb, WandbTracker, in_sweep
-from fer_lightning.tracking.wandb_artifact import Fetched, fetch_weights
-from fer_lightning.training.callbacks.alarm import LossAlarm
+from fer_lightning.tracking.wandb_api import Fetched, fetch_weights
+from fer_lightning.training.callbacks.early_stopping import LossAlarm
 from fer_lightning.training.callbacks.epoch_seed import EpochSeed
 from fer_lightning.training.callbacks.progress import Progress
 from fer_lightning.training.callbacks.recorder import Recorder
 from fer_lightning.training.checkpoint import check_description, read_checkpoint
 from fer_lightning.training.module import Classifier
+
+# --- The last screen of a run: what came out and where it lies
+
+
+MOST_CLASSES = 8  # side by side: seven expressions and contempt fit into 80 columns
+LEAK = (
+    "Note: {images} test images have an identical twin among the training images: "
+    "accuracy {acc:.3f} there, {acc_others:.3f} elsewhere"
+)
+
+
+def summary_table(summary: dict[str, Any], folder: str) -> Group:
+    """Lay out a run's summary for the terminal."""
+    numbers = Table(title=f"{summary['model']} on {summary['data']}", title_style="bold")
+    for name in ("", "accuracy", "macro-F1", "NLL", "ECE (floor)", "images"):
+        numbers.add_column(name, justify="left" if not name else "right")
+    for stage, label in _labels(summary).items():
+        found = summary.get(stage)
+        if found:
+            ece = f"{found['ece']:.3f} ({found['ece_floor']:.3f})"
+            cells = (f"{found[name]:.3f}" for name in ("acc", "macro_f1", "nll"))
+            numbers.add_row(label, *cells, ece, str(found["images"]))
+    recall = (summary.get("test") or summary["val"])["recall"]
+    starts = range(0, len(recall), MOST_CLASSES)
+    recalls = [_recall_table(dict([*recall.items()][i : i + MOST_CLASSES])) for i in starts]
+    epochs = ""
+    if summary["best_epoch"] is not None:  # counted from 0 in files and from 1 on the screen
+        time = timedelta(seconds=round(summary["seconds"]))
+        epochs = f"{summary['epochs']} epochs (best: {summary['best_epoch'] + 1}) in {time} "
+    twins = summary.get("leaking")
+    lines = [
+        f"{summary['parameters']:,} parameters, "
+        f"{summary['multiply_adds'] / 1e6:.1f} M multiply-adds per image",
+        f"{epochs}on {summary['hardware']}",
+        *(f"Note: {line}" for line in summary["substitutions"]),
+        *([LEAK.format(**twins)] if twins else []),
+        f"Everything lies in {folder}",
+    ]
+    return Group(numbers, *recalls, *map(Text, lines))
+
+
+def _recall_table(recall: dict[str, float | None]) -> Table:
+    table = Table(title="recall by class", title_style="")
+    for name in recall:
+        table.add_column(name, justify="right")
+    table.add_row(*("-" if r is None else f"{r:.3f}" for r in recall.values()))
+    return table
+
+
+def _labels(summary: dict[str, Any]) -> dict[str, str]:
+    """What each stage measured; without validation images the best epoch was chosen by the test."""
+    chosen_by_test = summary.get("split", {}).get("protocol") == "train_test"
+    if chosen_by_test and summary["best_epoch"] is not None:
+        return {"val": "test, best epoch (optimistic)", "test": "test, last epoch"}
+    return {"val": "validation", "test": "test"}
+
 
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 INTERRUPTED, TERMINATED = 130, 143  # exit codes after Ctrl-C and SIGTERM

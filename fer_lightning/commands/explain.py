@@ -22,10 +22,10 @@ from torch import Tensor
 from fer_lightning.data.augment import to_float
 from fer_lightning.data.labels import FERPLUS_CLASSES
 from fer_lightning.data.masks import template
-from fer_lightning.data.pictures import HOW, Picture, Skipped, list_pictures, read_each
+from fer_lightning.data.readers.pictures import HOW, Picture, Skipped, list_pictures, read_each
 from fer_lightning.data.regions import FACE
 from fer_lightning.errors import UserError, nearest
-from fer_lightning.execution.live import say
+from fer_lightning.execution.training import say
 from fer_lightning.look import methods as explainers
 from fer_lightning.look.controls.hiding import answers
 from fer_lightning.look.frozen import choose

@@ -8,13 +8,13 @@ import torch
 from rich.console import Console
 from torch import Tensor
 
-from fer_lightning.commands.run_data import data_of_run, run_of
+from fer_lightning.commands.resolve import data_of_run, run_of
 from fer_lightning.data.augment import to_float
 from fer_lightning.data.landmarks import read_landmarks
 from fer_lightning.data.masks import masks_come_from, masks_for, regions_of
-from fer_lightning.data.probe import probe_rows
+from fer_lightning.data.splits import probe_rows
 from fer_lightning.errors import UserError
-from fer_lightning.execution.live import say
+from fer_lightning.execution.training import say
 from fer_lightning.look.controls.randomisation import randomisation
 from fer_lightning.look.focus import Focus, Sample, Target, measure_focus, tables_of, with_method
 from fer_lightning.look.heat import GRID

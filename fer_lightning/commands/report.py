@@ -42,7 +42,7 @@ def _sweep(folder: Path, out: Path, project: str | None) -> int:
 def track(project: str, name: str, written: list[Path]) -> str:
     """Show on W&B what was written; nothing of W&B is imported without being asked for."""
     from fer_lightning.runs.files import read_csv
-    from fer_lightning.tracking.wandb_report import log_report
+    from fer_lightning.tracking.wandb_api import log_report
 
     tables = {}
     for path in written:

@@ -20,13 +20,12 @@ from fer_lightning.commands.resolve import data_of, resolve
 from fer_lightning.data.augment import Augmentation, augment, to_float
 from fer_lightning.data.datamodule import FERDataModule
 from fer_lightning.errors import UserError
-from fer_lightning.execution.live import say
 from fer_lightning.execution.study.cells import Cell, CellFolder, make_cells
 from fer_lightning.execution.study.execute import Job, execute, place_jobs
 from fer_lightning.execution.study.plan import Study, parse_only, read_study, select
 from fer_lightning.execution.study.progress import LiveTable
 from fer_lightning.execution.study.results import export_slim, find_done, write_study, write_sweep
-from fer_lightning.execution.training import Outcome, Stopped, only_one
+from fer_lightning.execution.training import Outcome, Stopped, only_one, say
 from fer_lightning.execution.workers import LocalWorkers, RayWorkers
 from fer_lightning.hypotheses import read_asked
 from fer_lightning.models import MODELS, create_model

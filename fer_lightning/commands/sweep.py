@@ -19,7 +19,6 @@ from rich.table import Table
 
 from fer_lightning.commands.resolve import resolve, resolver
 from fer_lightning.errors import UserError, nearest
-from fer_lightning.execution.live import say
 from fer_lightning.execution.study.cells import CellFolder, one_of_many
 from fer_lightning.execution.sweep.engine import Engine
 from fer_lightning.execution.sweep.file import Sweep, read_sweep
@@ -27,7 +26,7 @@ from fer_lightning.execution.sweep.live import LiveSweep, counts
 from fer_lightning.execution.sweep.results import label, run_facts, short_names, write_table
 from fer_lightning.execution.sweep.search import check_search, corners, draw, grid_size
 from fer_lightning.execution.sweep.trial import SweepState, open_state
-from fer_lightning.execution.training import INTERRUPTED, Stopped, only_one
+from fer_lightning.execution.training import INTERRUPTED, Stopped, only_one, say
 from fer_lightning.execution.workers import LocalWorkers, RayWorkers, Workers
 from fer_lightning.report.sweep import write_sweep_report
 from fer_lightning.runs.provenance import stand_ins

@@ -8,8 +8,11 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
-from typing import IO, Literal
+from types import FrameType, TracebackType
+from typing import IO, Literal, Self
+
+from rich.console import Console, RenderableType
+from rich.live import Live
 
 from fer_lightning.errors import UserError
 from fer_lightning.runs.files import FILES
@@ -187,3 +190,43 @@ class Training:
 def _inherited() -> dict[str, str]:
     """The environment without what says which single run on W&B a process is."""
     return {name: value for name, value in os.environ.items() if name not in OF_ONE_RUN}
+
+
+# --- A view of trainings on a terminal that changes while they run and stays when they end
+
+
+STYLES = {"done": "green", "running": "bold cyan", "failed": "bold red", "half-done": "yellow"}
+BETWEEN_LOOKS = 1.0  # seconds; each reads a few small files
+
+
+def say(console: Console, text: str) -> None:
+    """Print a line as it is: nothing coloured, cut or taken for markup."""
+    console.print(text, highlight=False, soft_wrap=True, markup=False)
+
+
+class LiveView:
+    """Shows what `view` returns, where the console is a terminal."""
+
+    def __init__(self, console: Console) -> None:
+        self.console = console
+        self.live = Live(console=console, auto_refresh=False, transient=True)
+        self.looked = 0.0  # monotonic seconds of the last look
+
+    def view(self) -> RenderableType:
+        """What to show now; what a subclass is for."""
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        if self.console.is_terminal:
+            self.live.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self.console.is_terminal:
+            self.live.stop()
+            self.console.print(self.view())

@@ -7,14 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fer_lightning.data.regions import FACE
-from fer_lightning.hypotheses.evidence import (
-    Evidence,
-    Floats,
-    Focus,
-    Key,
-    align,
-    missing_cells,
-)
+from fer_lightning.hypotheses.evidence import Evidence, Floats, Focus, Key, align, missing_cells
 from fer_lightning.hypotheses.focus_measures import (
     TESTS,
     Measured,

@@ -15,12 +15,7 @@ from fer_lightning.execution.sweep.results import (
     short_names,
     write_table,
 )
-from fer_lightning.execution.sweep.trial import (
-    STATE,
-    SweepState,
-    Trial,
-    read_state,
-)
+from fer_lightning.execution.sweep.trial import STATE, SweepState, Trial, read_state
 from fer_lightning.plots.sweep import (
     Axis,
     Bar,

@@ -4,18 +4,29 @@ NumPy and SciPy only, so that a report is rebuilt without loading torch. Values 
 seeds are (S, n) arrays whose columns are the same images for every seed.
 """
 
-from fer_lightning.statistics.bootstrap import Interval, bootstrap, resampled_means
-from fer_lightning.statistics.comparison import Comparison, compare, compare_differences
-from fer_lightning.statistics.effect_size import cohen_d, cohen_d_of, cohen_d_paired
-from fer_lightning.statistics.family import (
+from fer_lightning.statistics.bootstrap import (
     ALPHA,
     RESAMPLES,
+    Interval,
     bonferroni,
+    bootstrap,
     family_level,
     family_resamples,
     holm,
+    resampled_means,
 )
-from fer_lightning.statistics.permutation import McNemar, mcnemar, sign_flip_test, smallest_p
+from fer_lightning.statistics.comparison import (
+    Comparison,
+    McNemar,
+    cohen_d,
+    cohen_d_of,
+    cohen_d_paired,
+    compare,
+    compare_differences,
+    mcnemar,
+    sign_flip_test,
+    smallest_p,
+)
 
 __all__ = [
     "ALPHA",

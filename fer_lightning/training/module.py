@@ -14,7 +14,6 @@ from fer_lightning.errors import UserError
 from fer_lightning.keys import Stage, key
 from fer_lightning.models.base import VisionModel
 from fer_lightning.training.checkpoint import check_description, describe_run
-from fer_lightning.training.classification import classification_metrics
 from fer_lightning.training.losses import (
     AdaptiveWeighting,
     AttentionRegulariser,
@@ -27,7 +26,11 @@ from fer_lightning.training.optimizers import (
     make_optimizer,
     make_schedule,
 )
-from fer_lightning.training.predictions import GatherPredictions, Predictions
+from fer_lightning.training.predictions import (
+    GatherPredictions,
+    Predictions,
+    classification_metrics,
+)
 from fer_lightning.training.transfer import Transfer, check_transfer, freeze, start_from
 
 # --- What is logged of a pass over validation or test images, by its names
@@ -39,7 +42,7 @@ def logged_metrics(
     """Name the numbers of `classification_metrics` as they are logged.
 
     >>> import torch
-    >>> from fer_lightning.training.classification import classification_metrics
+    >>> from fer_lightning.training.predictions import classification_metrics
     >>> logits, labels = torch.eye(2), torch.tensor([0, 1])
     >>> names = logged_metrics("val", classification_metrics(logits, labels), ("sad", "happy"))
     >>> names["val/acc"].item(), "val/recall/happy" in names

@@ -131,7 +131,7 @@ def test_no_pictures(explain, images, message):
 
 
 def test_too_many_files(explain, monkeypatch):
-    monkeypatch.setattr("fer_lightning.data.pictures.MOST", 1)
+    monkeypatch.setattr("fer_lightning.data.readers.pictures.MOST", 1)
     write("faces/a.png", FACES[0])
     write("faces/b.png", FACES[0])
     code, _, err = explain()

@@ -8,7 +8,7 @@ import torch
 import yaml
 
 from fer_lightning.data.datamodule import Drawn, FERDataModule
-from fer_lightning.data.probe import probe_rows
+from fer_lightning.data.splits import probe_rows
 from fer_lightning.models import ViT
 from fer_lightning.training.checkpoint import describe_run
 

@@ -11,7 +11,7 @@ from fer_lightning.models import MODELS, register_model
 from fer_lightning.training.checkpoint import load_net
 
 SMOKE = Path(__file__).parents[2] / "configs" / "smoke.yaml"
-OUTSIDE = Path(__file__).parents[1] / "models" / "outside_net.py"
+OUTSIDE = Path(__file__).parents[1] / "helpers" / "outside_net.py"
 OPTIONS = (
     "--config",
     SMOKE,

@@ -6,11 +6,9 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from report_runs import LOOKING, write_run
 
 from fer_lightning.runs.folder import RunFolder
-
-sys.path.append(str(Path(__file__).parents[1] / "study" / "report"))
-from report_runs import LOOKING, write_run
 
 PROGRAM = """
 import sys

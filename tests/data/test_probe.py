@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from fer_lightning.data.probe import probe_rows
+from fer_lightning.data.splits import probe_rows
 from fer_lightning.errors import UserError
 
 ROWS = np.arange(1000, 4589)

@@ -13,7 +13,7 @@ from fer_lightning.data.masks import image_key
 from fer_lightning.look.callbacks import focus as focus_module
 from fer_lightning.look.callbacks.look import LookContext
 from fer_lightning.models import CNN
-from fer_lightning.tracking.metrics_csv import MetricsCSV
+from fer_lightning.tracking.tracker import MetricsCSV
 from fer_lightning.training.module import Classifier
 
 

@@ -3,7 +3,7 @@ import pytest
 
 from fer_lightning.data.labels import FER_CLASSES
 from fer_lightning.errors import UserError
-from fer_lightning.plots.confusion import confusion_figure
+from fer_lightning.plots.answers import confusion_figure
 
 
 def test_rows_are_shares_of_the_true_class_with_counts(complete):

@@ -4,7 +4,7 @@ from matplotlib.patches import Rectangle
 
 from fer_lightning.data.labels import FER_CLASSES
 from fer_lightning.errors import UserError
-from fer_lightning.plots.gradcam_gallery import gradcam_gallery
+from fer_lightning.plots.galleries import gradcam_gallery
 from fer_lightning.plots.style import RIGHT, WRONG
 
 

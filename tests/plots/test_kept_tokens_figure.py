@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from fer_lightning.errors import UserError
-from fer_lightning.plots.kept_tokens import VEIL, dimmed, kept_tokens_figure
+from fer_lightning.plots.galleries import VEIL, dimmed, kept_tokens_figure
 
 
 def masks(n, left, rng):

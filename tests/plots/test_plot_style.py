@@ -6,14 +6,7 @@ from matplotlib.colors import to_rgb
 from PIL import Image
 
 from fer_lightning.data.regions import FACE
-from fer_lightning.plots.style import (
-    CLASS_COLOURS,
-    DPI,
-    FACE_COLOURS,
-    new_figure,
-    styled,
-    wrapped,
-)
+from fer_lightning.plots.style import CLASS_COLOURS, DPI, FACE_COLOURS, new_figure, styled, wrapped
 
 
 def lightness(colour):

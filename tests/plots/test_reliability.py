@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import binomtest
 
 from fer_lightning.errors import UserError
-from fer_lightning.plots.reliability import binned, reliability_diagram
+from fer_lightning.plots.answers import binned, reliability_diagram
 
 
 def test_bins_against_hand_and_scipy():

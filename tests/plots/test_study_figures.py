@@ -6,7 +6,7 @@ from matplotlib.collections import PathCollection
 
 from fer_lightning.errors import UserError
 from fer_lightning.plots.curves import Level, Panel, accuracy_by_fraction, model_curves
-from fer_lightning.plots.gradcam_gallery import Looked, overlay, same_faces
+from fer_lightning.plots.galleries import Looked, overlay, same_faces
 from fer_lightning.plots.style import model_look
 
 LEVELS = [Level(0.3, 0.5, 0.47, 0.53, (0.49, 0.51)), Level(1.0, 0.6, 0.58, 0.62, (0.6,))]

@@ -10,7 +10,7 @@ import wandb
 
 from fer_lightning.errors import UserError
 from fer_lightning.models.weights import read_weights
-from fer_lightning.tracking.wandb_artifact import MOST_BYTES, choose_file, fetch_weights
+from fer_lightning.tracking.wandb_api import MOST_BYTES, choose_file, fetch_weights
 
 
 def entries(*paths, size=10, ref=None):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from fer_lightning.tracking.wandb_report import log_report
+from fer_lightning.tracking.wandb_api import log_report
 
 
 def test_tables_figures_and_page_are_in_the_offline_run(tmp_path, monkeypatch):

@@ -14,8 +14,8 @@ from fer_lightning.data.regions import FACE
 from fer_lightning.look.callbacks.focus import logged
 from fer_lightning.look.embedding import embedding_quality
 from fer_lightning.tracking.workspace import COMPARED, sections, workspace
-from fer_lightning.training.classification import classification_metrics
 from fer_lightning.training.module import logged_metrics
+from fer_lightning.training.predictions import classification_metrics
 
 OF_TRAINING = {"train/loss", "train/acc", "train/images_per_second", "train/epoch_seconds", "lr"}
 KINDS = {"gradcam", "attention", "positions", "focus", "tsne", "confusion", "reliability"}

@@ -9,9 +9,9 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
-from fer_lightning.execution.live import BETWEEN_LOOKS, STYLES, LiveView, say
 from fer_lightning.execution.study.cells import State
 from fer_lightning.execution.study.execute import Job
+from fer_lightning.execution.training import BETWEEN_LOOKS, STYLES, LiveView, say
 from fer_lightning.keys import ACC, key
 from fer_lightning.runs.files import Metrics, if_readable, read_json, read_metrics
 from fer_lightning.runs.folder import RunFolder

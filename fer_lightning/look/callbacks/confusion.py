@@ -9,12 +9,10 @@ from torch import Tensor
 from fer_lightning.keys import key
 from fer_lightning.look.callbacks.look import Look, LookContext
 from fer_lightning.look.controls.hiding import answers
-from fer_lightning.plots.confusion import confusion_figure
-from fer_lightning.plots.reliability import reliability_diagram
+from fer_lightning.plots.answers import confusion_figure, reliability_diagram
 from fer_lightning.tracking.tracker import ConfusionTracker
-from fer_lightning.training.classification import classification_metrics
 from fer_lightning.training.module import Classifier
-from fer_lightning.training.predictions import Predictions
+from fer_lightning.training.predictions import Predictions, classification_metrics
 
 MOST = 100_000  # images of somebody else's data that are held at once
 

@@ -8,7 +8,7 @@ from fer_lightning.look.controls.hiding import answers
 from fer_lightning.look.heat import to_heat
 from fer_lightning.look.methods import explain, find_method
 from fer_lightning.look.overlay import draw_overlay, for_drawing
-from fer_lightning.plots.gradcam_gallery import gradcam_gallery
+from fer_lightning.plots.galleries import gradcam_gallery
 
 
 class GradCAMCallback(Look):

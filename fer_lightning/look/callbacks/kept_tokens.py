@@ -10,7 +10,7 @@ from fer_lightning.look.callbacks.grad_cam import first_of_each_class, shown
 from fer_lightning.look.callbacks.look import Look, LookContext
 from fer_lightning.look.frozen import frozen_eval, plain
 from fer_lightning.models import name_of
-from fer_lightning.plots.kept_tokens import kept_tokens_figure
+from fer_lightning.plots.galleries import kept_tokens_figure
 from fer_lightning.training.callbacks.pooling_schedule import PoolingSchedule
 
 

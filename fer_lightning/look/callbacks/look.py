@@ -16,15 +16,14 @@ from torch import Tensor, nn
 from fer_lightning.data.augment import to_float
 from fer_lightning.data.datamodule import FERDataModule
 from fer_lightning.data.masks import masks_for, regions_of, template
-from fer_lightning.data.probe import probe_rows
 from fer_lightning.data.regions import FACE, Regions
+from fer_lightning.data.splits import probe_rows
 from fer_lightning.errors import UserError
 from fer_lightning.keys import Stage, key
 from fer_lightning.look.focus import Sample
 from fer_lightning.models import VisionModel, name_of
 from fer_lightning.runs.folder import atomic
-from fer_lightning.tracking.metrics_csv import MetricsCSV
-from fer_lightning.tracking.tracker import FeatureTracker, Tracker, show_picture
+from fer_lightning.tracking.tracker import FeatureTracker, MetricsCSV, Tracker, show_picture
 
 DPI = 200  # of saved pictures: a double-column figure prints sharply
 

@@ -13,7 +13,7 @@ from fer_lightning.errors import UserError
 from fer_lightning.look.callbacks.grad_cam import shown
 from fer_lightning.look.callbacks.look import LookContext
 from fer_lightning.look.metrics.summary import spearman
-from fer_lightning.plots.weighting import Faces, weighting_figure
+from fer_lightning.plots.galleries import Faces, weighting_figure
 from fer_lightning.training.callbacks.typed import classifier, data_of
 from fer_lightning.training.losses import Weighed
 

@@ -4,8 +4,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fer_lightning.look.metrics.maps import check_heat, check_masks, region_sums
-from fer_lightning.look.metrics.summary import LOG_FLOOR, PerSampleMetric, summarise_ratio
+from fer_lightning.look.metrics.summary import (
+    LOG_FLOOR,
+    PerSampleMetric,
+    check_heat,
+    check_masks,
+    region_sums,
+    summarise_ratio,
+)
 
 EPSILON = 1e-8
 

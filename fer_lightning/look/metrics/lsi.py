@@ -6,8 +6,13 @@ import torch
 from torch import Tensor
 
 from fer_lightning.errors import UserError
-from fer_lightning.look.metrics.maps import Masks, check_heat, check_masks
-from fer_lightning.look.metrics.summary import PerSampleMetric, summarise
+from fer_lightning.look.metrics.summary import (
+    Masks,
+    PerSampleMetric,
+    check_heat,
+    check_masks,
+    summarise,
+)
 
 TILE = 256  # maps labelled in one call: 2.4 MB of labels at 48x48, which stay in the cache
 

@@ -4,8 +4,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fer_lightning.look.metrics.maps import check_heat, check_masks, region_sums
-from fer_lightning.look.metrics.summary import PerSampleMetric
+from fer_lightning.look.metrics.summary import PerSampleMetric, check_heat, check_masks, region_sums
 
 CHUNK = 1024  # maps ranked at a time: a few arrays of 19 MB at 48x48
 

@@ -5,8 +5,13 @@ from torch import Tensor
 from torch.nn.functional import conv2d
 
 from fer_lightning.errors import UserError
-from fer_lightning.look.metrics.maps import Masks, check_heat, check_masks, region_sums
-from fer_lightning.look.metrics.summary import PerSampleMetric
+from fer_lightning.look.metrics.summary import (
+    Masks,
+    PerSampleMetric,
+    check_heat,
+    check_masks,
+    region_sums,
+)
 
 
 def pointing_game(

@@ -3,8 +3,13 @@
 import torch
 from torch import Tensor
 
-from fer_lightning.look.metrics.maps import check_heat, check_masks, region_sums
-from fer_lightning.look.metrics.summary import PerSampleMetric, summarise_ratio
+from fer_lightning.look.metrics.summary import (
+    PerSampleMetric,
+    check_heat,
+    check_masks,
+    region_sums,
+    summarise_ratio,
+)
 
 
 def background_share(heat: Tensor, face: Tensor, per_image: bool = False) -> Tensor:

@@ -53,9 +53,7 @@ def find_layout(backbone: Any, image: Tensor) -> Layout:
         return Layout(None, width)
     if not _head_reads_patches(backbone, features, prefix):
         deepest = _deepest_before_last_attention(list(record.outputs))
-        tokens = record.outputs.get(
-            str(deepest)
-        )  # a [CLS] that joins only at the end is not in them
+        tokens = record.outputs.get(str(deepest))  # a [CLS] may join at the end only
         if not isinstance(tokens, Tensor) or tokens.shape[1] != features.shape[1]:
             deepest = None
     return Layout("NLC", width, grid, prefix, deepest)

@@ -1,6 +1,6 @@
 """Whether models are as often right as they claim to be."""
 
-from fer_lightning.plots.reliability import reliability_diagram
+from fer_lightning.plots.answers import reliability_diagram
 from fer_lightning.report.content import Item, Picture, Table
 from fer_lightning.report.parts import about, by_cell, examples, mean, number, percent
 from fer_lightning.report.sections.registry import Material, section

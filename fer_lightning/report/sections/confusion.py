@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from fer_lightning.plots.confusion import confusion_figure
+from fer_lightning.plots.answers import confusion_figure
 from fer_lightning.report.content import Item, Picture, Table
 from fer_lightning.report.parts import about, by_cell, number, percent, shown_fraction
 from fer_lightning.report.sections.registry import Material, section

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from fer_lightning.plots.gradcam_gallery import Looked, same_faces
+from fer_lightning.plots.galleries import Looked, same_faces
 from fer_lightning.report.content import Item, Picture, Text
 from fer_lightning.report.parts import about, examples, lacking, percent, places, shown_fraction
 from fer_lightning.report.sections.registry import Material, section

@@ -16,8 +16,8 @@ from fer_lightning.models.cost import count_multiply_adds, count_parameters, mea
 from fer_lightning.runs.files import FILES, atomic, write_arrays, write_json
 from fer_lightning.runs.folder import RunFolder
 from fer_lightning.runs.provenance import code_version, hardware, substitutions, versions
-from fer_lightning.tracking.metrics_csv import MetricsCSV
 from fer_lightning.tracking.tensorboard import TensorBoardTracker
+from fer_lightning.tracking.tracker import MetricsCSV
 from fer_lightning.tracking.wandb import WandbTracker
 from fer_lightning.training.callbacks.typed import classifier, data_of
 from fer_lightning.training.predictions import Predictions

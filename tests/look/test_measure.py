@@ -5,12 +5,7 @@ import torch
 
 from fer_lightning.data.regions import FACE
 from fer_lightning.errors import UserError
-from fer_lightning.look.measure import (
-    measure,
-    measure_variants,
-    summarise_regions,
-    usable,
-)
+from fer_lightning.look.measure import measure, measure_variants, summarise_regions, usable
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from fer_lightning.errors import Diverged
-from fer_lightning.training.callbacks.alarm import LossAlarm
-from fer_lightning.training.classification import classification_metrics
+from fer_lightning.training.callbacks.early_stopping import LossAlarm
+from fer_lightning.training.predictions import classification_metrics
 
 
 class Phone:

@@ -14,7 +14,7 @@ from fake_executor import jobs_of, run
 
 from fer_lightning.runs.collection import collect
 
-SCRIPT = Path(__file__).with_name("fake_executor.py")
+SCRIPT = Path(fake_executor.__file__)
 NUMBERS = ["model", "fraction", "seed", "val_acc", "test_acc", "epochs", "identity", "folder"]
 
 

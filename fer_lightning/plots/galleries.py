@@ -12,6 +12,22 @@ from matplotlib.patches import Rectangle
 from numpy.typing import NDArray
 
 from fer_lightning.plots import style
+from fer_lightning.plots.faces import outline, region_entries
+from fer_lightning.plots.style import (
+    DOUBLE,
+    EDGE,
+    GREY,
+    SMALL,
+    blank,
+    board,
+    check_lengths,
+    legend,
+    new_figure,
+    place,
+    region_colours,
+    styled,
+    wrapped,
+)
 
 Arrange = Literal["right_wrong", "given"]
 NAMES, HEAD, LINE = 0.8, 0.22, 0.2  # inches for class names, headings and predictions
@@ -192,3 +208,201 @@ def overlay(face: NDArray[np.uint8], heat: NDArray[np.floating[Any]]) -> NDArray
     scaled = cv2.resize(heat.astype(np.float32), (SIDE, SIDE), interpolation=cv2.INTER_LINEAR)
     weight = OPACITY * np.clip(scaled, 0, 1)[..., None]
     return (picture * (1 - weight) + 255 * INFERNO(scaled)[..., :3] * weight).astype(np.uint8)
+
+
+# --- The training images that counted most and least under adaptive weighting
+
+
+ACROSS = 8  # faces in a row
+WEIGHT_HEAD, TEXT, WEIGHT_GAP = (
+    0.3,
+    0.42,
+    0.06,
+)  # in tiles: a heading, the lines below a face, between faces
+
+
+class Faces(NamedTuple):
+    """Images in the order in which they are shown."""
+
+    faces: NDArray[np.uint8]  # (N, H, W) grey or (N, H, W, 3)
+    labels: NDArray[np.integer[Any]]  # (N,)
+    weights: NDArray[np.floating[Any]]  # (N,) 1 is an image's equal share
+    losses: NDArray[np.floating[Any]]  # (N,)
+
+
+@styled
+def weighting_figure(
+    most: Faces, least: Faces, classes: Sequence[str], title: str = "", caption: str = ""
+) -> Figure:
+    r"""Show two groups of faces, each with its class, weight and loss below it.
+
+    Args:
+        most: the images with the largest weights.
+        least: those with the smallest.
+        classes: names in label order.
+        title: model, epoch, data set and its fingerprint.
+        caption: what the numbers are.
+
+    >>> face = Faces(np.zeros((1, 8, 8), np.uint8), np.array([1]), np.array([2.5]), np.array([0.1]))
+    >>> figure = weighting_figure(face, face, ("happy", "sad"))
+    >>> [text.get_text() for text in figure.axes[0].texts][:2]
+    ['Most weighted', 'sad\nx 2.50, loss 0.10']
+    """
+    for group in (most, least):
+        check_lengths(**group._asdict())
+    rows = [-(-len(group.faces) // ACROSS) for group in (most, least)]
+    height = sum(rows) * (1 + TEXT) + 2 * WEIGHT_HEAD
+    figure, axes = board(DOUBLE, ACROSS * (1 + WEIGHT_GAP), height, title, caption)
+    top = 0.0
+    for heading, group, count in zip(
+        ("Most weighted", "Least weighted"), (most, least), rows, strict=True
+    ):
+        axes.text(0, top + WEIGHT_HEAD / 2, heading, fontweight="bold", va="center")
+        top += WEIGHT_HEAD
+        for k, (face, label, weight, loss) in enumerate(zip(*group, strict=True)):
+            left, down = k % ACROSS * (1 + WEIGHT_GAP), top + k // ACROSS * (1 + TEXT)
+            place(axes, face, left, down)
+            words = f"{classes[label]}\nx {weight:.2f}, loss {loss:.2f}"
+            axes.text(left, down + 1.04, words, fontsize=SMALL, color=GREY, va="top")
+        top += count * (1 + TEXT)
+    return figure
+
+
+# --- Which patches of a face a model keeps, stage by stage
+
+
+CIVIDIS = mpl.colormaps["cividis"]
+KEPT_HEAD, KEPT_LINE = 0.34, 0.17  # inches for headings of two lines and for names
+KEPT_GAP = 0.06  # between tiles, in tiles
+DIM = 0.2  # what is left of the contrast of a dropped patch
+VEIL = np.array([190, 211, 235], np.float32)  # pale blue, unlike any grey of a bright face
+KEPT_CAPTION = (
+    "Patches under the blue veil were dropped: nothing that follows computes them. {last}"
+    "Stages from left to right; layers count from 1."
+)
+SHARES = (
+    "Last row: how often each place is kept among {n} images, from never (dark) to always "
+    "(bright). "
+)
+
+
+@styled
+def kept_tokens_figure(
+    faces: NDArray[np.uint8],
+    stages: Mapping[str, NDArray[np.bool_]],
+    names: Sequence[str] | None = None,
+    title: str = "",
+    everywhere: Mapping[str, NDArray[np.bool_]] | None = None,
+) -> Figure:
+    r"""Show which patches are left after each stage that drops some.
+
+    Args:
+        faces: (N, H, W) grey or (N, H, W, 3); four to eight read well.
+        stages: by the name of a stage, (N, h, w): the patches that are left.
+        names: N words below the faces, such as the class.
+        title: model, epoch, data set and its fingerprint.
+        everywhere: the same of many images, (M, h, w), for the last row.
+
+    >>> figure = kept_tokens_figure(
+    ...     np.zeros((1, 8, 8), np.uint8), {"patch pooling": np.eye(4, dtype=bool)[None]}
+    ... )
+    >>> [text.get_text() for text in figure.axes[0].texts]
+    ['image', 'patch pooling\n4 of 16']
+    """
+    given = {"faces": faces, **stages} | ({} if names is None else {"names": names})
+    check_lengths(**given)
+    step = 1 + KEPT_GAP
+    columns = max(5, 1 + len(stages)) * step - KEPT_GAP
+    tile = (DOUBLE - 2 * EDGE) / columns  # inches
+    head = KEPT_HEAD / tile
+    row_height = 1 + (KEPT_LINE / tile if names is not None else KEPT_GAP)
+    rows = len(faces) + (everywhere is not None)
+    last = "" if everywhere is None else SHARES.format(n=len(next(iter(everywhere.values()), [])))
+    caption = KEPT_CAPTION.format(last=last)
+    figure, axes = board(DOUBLE, columns, head + row_height * rows, title, caption)
+    axes.text(0, head * 0.8, "image", fontsize=7, fontweight="bold")
+    for column, (stage, masks) in enumerate(stages.items(), start=1):
+        left = f"{masks[0].sum()} of {masks[0].size}"
+        axes.text(column * step, head * 0.8, f"{stage}\n{left}", fontsize=7, fontweight="bold")
+    for row, face in enumerate(faces):
+        top = head + row * row_height
+        place(axes, face, 0, top)
+        if names is not None:
+            axes.text(0, top + 1.03, names[row], fontsize=SMALL, va="top")
+        for column, masks in enumerate(stages.values(), start=1):
+            place(axes, dimmed(face, masks[row]), column * step, top)
+    if everywhere is not None:
+        top = head + len(faces) * row_height
+        axes.text(0, top + 0.5, "how often kept", fontsize=SMALL, color=GREY, va="center")
+        for column, masks in enumerate(everywhere.values(), start=1):
+            share = masks.mean(0)  # h, w
+            colours = (255 * CIVIDIS(share)[..., :3]).astype(np.uint8)
+            place(axes, colours, column * step, top)
+    return figure
+
+
+def dimmed(face: NDArray[np.uint8], kept: NDArray[np.bool_]) -> NDArray[np.uint8]:
+    """Fade the patches of a face that were not kept, (h, w), towards a pale blue.
+
+    The picture is at least 96 pixels high, so that borders of patches are sharp.
+    """
+    face = face if face.ndim == 3 else np.repeat(face[..., None], 3, axis=2)
+    times = -(-96 // len(face))
+    size = (face.shape[1] * times, face.shape[0] * times)
+    large = cv2.resize(face, size, interpolation=cv2.INTER_NEAREST).astype(np.float32)
+    mask = cv2.resize(kept.astype(np.float32), size, interpolation=cv2.INTER_NEAREST)
+    return np.where(mask[..., None] > 0, large, VEIL + DIM * (large - VEIL)).astype(np.uint8)
+
+
+# --- One picture beside its maps by several methods, with the regions outlined
+
+
+PANEL = 1.9  # inches
+
+
+@styled
+def picture_maps(
+    picture: NDArray[np.uint8],
+    overlays: Sequence[NDArray[np.uint8]],
+    titles: Sequence[str],
+    masks: Mapping[str, NDArray[np.bool_]],
+    title: str = "",
+) -> Figure:
+    """Show a picture with its regions, then each map over the picture with the same outlines.
+
+    Args:
+        picture: (H, W, 3).
+        overlays: a picture with heat over it for each method, (h, w, 3) of any size.
+        titles: above each overlay.
+        masks: the regions that are outlined, (H, W) each; may be empty.
+        title: above all.
+
+    >>> face, mouth = np.zeros((8, 8, 3), np.uint8), np.eye(8, dtype=bool)
+    >>> figure = picture_maps(face, [face], ["Grad-CAM"], {"mouth": mouth})
+    >>> [axes.get_title() for axes in figure.axes]
+    ['picture', 'Grad-CAM']
+    """
+    shown = {name: mask for name, mask in masks.items() if mask.any()}
+    colours = region_colours(list(masks))
+    panels = 1 + len(overlays)
+    lines = 1 + max((text.count("\n") for text in titles), default=0)
+    size = (PANEL * panels, PANEL + 0.15 * lines)
+    figure = new_figure(*size, title, legend_rows=1 if shown else 0)
+    height, width = picture.shape[:2]
+    extent = (-0.5, width - 0.5, height - 0.5, -0.5)
+    every = zip(
+        figure.subplots(1, panels, squeeze=False)[0],
+        (picture, *overlays),
+        ("picture", *titles),
+        strict=True,
+    )
+    for axes, image, above in every:
+        axes.imshow(image, extent=extent, interpolation="bicubic" if image is picture else None)
+        axes.set_title("\n".join(wrapped(line, PANEL, 8) for line in above.split("\n")))
+        for name, mask in shown.items():
+            outline(axes, mask, colours[name], linewidth=0.9)
+        blank(axes)
+    if shown:
+        entries = region_entries(list(masks))
+        legend(figure, {name: entries[name] for name in shown}, ncols=len(shown))
+    return figure

@@ -5,7 +5,7 @@ import torch
 from sklearn.metrics import confusion_matrix, f1_score, log_loss, recall_score
 
 from fer_lightning.errors import UserError
-from fer_lightning.training.classification import classification_metrics, ece_floor
+from fer_lightning.training.predictions import classification_metrics, ece_floor
 
 
 def predictions(n: int = 500, k: int = 7, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:

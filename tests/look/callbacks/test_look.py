@@ -17,14 +17,14 @@ from fer_lightning.callbacks import (
 )
 from fer_lightning.data.datamodule import Drawn, FERDataModule
 from fer_lightning.data.masks import masks_for
-from fer_lightning.data.probe import probe_rows
 from fer_lightning.data.regions import FACE
+from fer_lightning.data.splits import probe_rows
 from fer_lightning.errors import UserError
 from fer_lightning.look.heat import to_heat
 from fer_lightning.look.measure import measure
 from fer_lightning.look.methods.grad_cam import grad_cam
 from fer_lightning.models import CNN, ViT
-from fer_lightning.tracking.metrics_csv import MetricsCSV
+from fer_lightning.tracking.tracker import MetricsCSV
 from fer_lightning.training.module import Classifier
 
 

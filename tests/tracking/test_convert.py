@@ -6,7 +6,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from tensorboard.plugins.hparams import metadata
 
 from fer_lightning.runs.files import if_readable, read_config, read_json, read_metrics
-from fer_lightning.tracking.convert import Conversion
+from fer_lightning.tracking.dashboard import Conversion
 
 
 def read(out):
