@@ -12,7 +12,7 @@ from fer_lightning.data.probe import probe_rows
 from fer_lightning.models import ViT
 from fer_lightning.training.checkpoint import describe_run
 
-FILES = ["focus.csv", "focus_samples.csv", "occlusion.csv", "randomisation.csv"]
+FILES = ["focus.csv", "focus_samples.csv", "hiding.csv", "randomisation.csv"]
 CHECKPOINT = Path("runs/hand/checkpoints/best.ckpt")
 
 
