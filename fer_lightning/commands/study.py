@@ -24,7 +24,7 @@ from fer_lightning.execution.study.cells import Cell, CellFolder, make_cells
 from fer_lightning.execution.study.execute import Job, execute, place_jobs
 from fer_lightning.execution.study.plan import Study, parse_only, read_study, select
 from fer_lightning.execution.study.progress import LiveTable
-from fer_lightning.execution.study.results import export_slim, find_done, write_study, write_sweep
+from fer_lightning.execution.study.results import export_slim, find_done, write_sweep
 from fer_lightning.execution.training import Outcome, Stopped, only_one, say
 from fer_lightning.execution.workers import LocalWorkers, RayWorkers
 from fer_lightning.hypotheses import read_asked
@@ -32,6 +32,7 @@ from fer_lightning.models import MODELS, create_model
 from fer_lightning.models.registry import import_path
 from fer_lightning.report.write import write_report
 from fer_lightning.runs.collection import collect, save_table
+from fer_lightning.runs.files import write_json
 from fer_lightning.runs.find import STUDY, runs_below
 from fer_lightning.runs.folder import RunFolder
 from fer_lightning.runs.identity import decisive, identity, short_path
@@ -272,11 +273,8 @@ def _finish(
             say(console, track(project, str(found.study["name"]), written))
     bad = [job for job in jobs if not job.done]
     for job in bad:
-        stopped = outcomes.get(job.cell.name) == "stopped"
-        again = "the same command goes on" if stopped else "try again with --retry-failed"
-        say(console, f"{job.cell.name} {'was killed' if stopped else 'failed'}; {again}:")
-        say(console, f"  {job.folder.last_words()}")
-        say(console, f"  its log is {job.folder.log}")
+        failed = outcomes.get(job.cell.name) != "stopped"
+        say(console, job.folder.why_not_done(job.cell.name, failed))
     return FAILED if bad else 0
 
 
@@ -285,26 +283,21 @@ def _write_study(study: Study, jobs: list[Job], out: Path) -> None:
     cells = [
         {
             "name": job.cell.name,
-            "model": job.cell.model,
-            "fraction": job.cell.fraction,
-            "seed": job.cell.seed,
-            "identity": job.cell.identity,
-            "folder": _relative(job.folder.path, out),
+            **{name: getattr(job.cell, name) for name in ("model", "fraction", "seed", "identity")},
+            "folder": os.path.relpath(job.folder.path.resolve(), out.resolve()),
         }
         for job in jobs
     ]
-    facts = {
+    content = {
+        "name": study.name,
         "file": study.path.name,
         "models": [model.name for model in study.models],
         "fractions": list(study.fractions),
         "seeds": list(study.seeds),
         "hypotheses": [dict(one) for one in study.hypotheses],
+        "cells": cells,
     }
-    write_study(out / STUDY, study.name, facts, cells)
-
-
-def _relative(folder: Path, out: Path) -> str:
-    return os.path.relpath(folder.resolve(), out.resolve())
+    write_json(out / STUDY, content)
 
 
 def _export(jobs: list[Job], target: Path, focus_from: list[str], console: Console) -> int:

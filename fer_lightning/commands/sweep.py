@@ -285,9 +285,5 @@ def _tell_failures(state: SweepState, console: Console) -> int:
     """Say what is missing and why."""
     bad = [trial for trial in state.trials if trial.state not in ("done", "stopped")]
     for trial in bad:
-        failed = trial.state == "failed"
-        again = "try again with --retry-failed" if failed else "the same command goes on"
-        say(console, f"{trial.name} {'failed' if failed else 'was killed'}; {again}:")
-        say(console, f"  {trial.folder.last_words()}")
-        say(console, f"  its log is {trial.folder.log}")
+        say(console, trial.folder.why_not_done(trial.name, trial.state == "failed"))
     return FAILED if bad else 0

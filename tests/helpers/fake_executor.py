@@ -13,9 +13,9 @@ from fer_lightning.execution.study.cells import make_cells
 from fer_lightning.execution.study.execute import execute, place_jobs
 from fer_lightning.execution.study.plan import ModelPlan, Study
 from fer_lightning.execution.study.progress import LiveTable
-from fer_lightning.execution.study.results import write_study
 from fer_lightning.execution.training import Stopped, only_one
 from fer_lightning.execution.workers import LocalWorkers
+from fer_lightning.runs.files import write_json
 
 TRAINER = Path(__file__).with_name("fake_trainer.py")
 
@@ -45,7 +45,7 @@ def run(out, retry_failed=False, **bad):
         for job in jobs
     ]
     with only_one(out / "lock", "study"):
-        write_study(out / "study.json", "s", {"models": ["cnn", "bad"]}, cells)
+        write_json(out / "study.json", {"name": "s", "models": ["cnn", "bad"], "cells": cells})
 
         def command(folder):
             return [sys.executable, str(TRAINER), str(folder.path)]

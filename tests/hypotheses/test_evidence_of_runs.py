@@ -76,7 +76,7 @@ def test_damaged_samples_are_refused(run, text, message):
 
 def test_statistics_load_no_torch():
     code = (
-        "import sys, fer_lightning.hypotheses.paper_table, fer_lightning.hypotheses.evidence;"
+        "import sys, fer_lightning.hypotheses.paper, fer_lightning.hypotheses.evidence;"
         "import fer_lightning.hypotheses;"
         "print([m for m in ('torch', 'wandb', 'statsmodels') if m in sys.modules])"
     )

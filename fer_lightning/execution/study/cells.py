@@ -95,10 +95,8 @@ class CellFolder:
 
     def fail(self, code: int) -> None:
         """Note that the training ended with an error, so that it is not tried again by itself."""
-        write_json(
-            self.failed,
-            {"code": code, "when": datetime.now(UTC).isoformat(timespec="seconds")},
-        )
+        when = datetime.now(UTC).isoformat(timespec="seconds")
+        write_json(self.failed, {"code": code, "when": when})
 
     def last_words(self) -> str:
         """The last line of the log: a sentence where the user can mend it."""
@@ -109,16 +107,17 @@ class CellFolder:
             lines = file.read().decode(errors="replace").splitlines()
         return next((line.strip() for line in reversed(lines) if line.strip()), "its log is empty")
 
+    def why_not_done(self, name: str, failed: bool) -> str:
+        """Say how a training ended, what to do, and where to read more."""
+        killed = "was killed; the same command goes on"
+        how = "failed; try again with --retry-failed" if failed else killed
+        return f"{name} {how}:\n  {self.last_words()}\n  its log is {self.log}"
+
 
 def cell_facts(cell: Cell) -> dict[str, str | float | int]:
     """Content of cell.json."""
-    return {
-        "model": cell.model,
-        "fraction": cell.fraction,
-        "seed": cell.seed,
-        "identity": cell.identity,
-        "result_version": RESULT_VERSION,
-    }
+    facts = {name: getattr(cell, name) for name in ("model", "fraction", "seed", "identity")}
+    return {**facts, "result_version": RESULT_VERSION}
 
 
 def fit_options(model: ModelPlan) -> list[str]:

@@ -1,11 +1,9 @@
 """Results that accumulate: slim copies of finished runs, and finding finished runs again."""
 
-import json
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import yaml
@@ -73,11 +71,7 @@ def _check_target(target: Path, cell: Cell) -> None:
     if not target.exists():
         return
     mine = FILES["cell"].read(target) or {}
-    if [mine.get(name) for name in ("model", "fraction", "seed")] != [
-        cell.model,
-        cell.fraction,
-        cell.seed,
-    ]:
+    if any(mine.get(name) != getattr(cell, name) for name in ("model", "fraction", "seed")):
         raise UserError(
             f"expected an earlier copy of {cell.name} or nothing at {target} but found something "
             "else; export to another folder"
@@ -126,34 +120,20 @@ def _copy_focus(source: Path, target: Path) -> None:
 def find_done(
     cells: list[Cell], folders: list[Path], identify: Callable[[Run], str]
 ) -> dict[str, Path]:
-    """Find the finished runs of cells among run folders, by identity.
-
-    Returns:
-        Identity to folder.
-    """
+    """Find the finished runs of cells among run folders: identity to folder."""
     wanted = {cell.identity for cell in cells}
     places = {(cell.fraction, cell.seed) for cell in cells}
     found: dict[str, Path] = {}
     for folder in folders:
         try:
             run = read_run(folder)
-            if run.identity not in wanted and (run.fraction, run.seed) in places:
-                known = identify(run)
-            else:
-                known = run.identity
+            unsure = run.identity not in wanted and (run.fraction, run.seed) in places
+            known = identify(run) if unsure else run.identity
         except UserError:
             continue
         if known in wanted:
             found.setdefault(known, folder)
     return found
-
-
-def write_study(
-    path: Path, name: str, facts: Mapping[str, Any], cells: Sequence[Mapping[str, Any]]
-) -> None:
-    """Write study.json, which tells `collect` the cells and where their runs are."""
-    json.dumps(facts)  # fails before anything is written
-    write_json(path, {"name": name, **facts, "cells": list(cells)})
 
 
 def write_sweep(path: Path, study: Study, cells: Sequence[Cell]) -> list[Path]:

@@ -45,9 +45,7 @@ def hypotheses(collection: Collection) -> list[Asked]:
         models = [str(name) for name in collection.study.get("models") or collection.models]
         return read_asked(asked, models)
     pair = pair_of(collection)
-    if pair is None:
-        return []
-    return ask_by_default(*pair)
+    return [] if pair is None else ask_by_default(*pair)
 
 
 def _listed(study: Mapping[str, Any], name: str, kind: type) -> list[Any]:
