@@ -5,6 +5,7 @@ import signal
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING
 from fer_lightning.errors import UserError
 
 if TYPE_CHECKING:
+    from fer_lightning.data.regions import Regions
     from fer_lightning.tracking.dashboard import Logdir
 
 TICK = 3.0  # seconds between looks for new runs
@@ -24,7 +26,7 @@ def main(argv: list[str]) -> int:
     if args.wandb:
         from fer_lightning.tracking.workspace import save_workspace
 
-        print(f"Workspace: {save_workspace(args.wandb, args.entity)}")
+        print(f"Workspace: {save_workspace(args.wandb, args.entity, *subject(args.runs))}")
         return 0
     if args.entity:
         raise UserError("expected --wandb PROJECT with --entity but got none; name the project")
@@ -35,6 +37,22 @@ def main(argv: list[str]) -> int:
             "expected TensorBoard but it is not installed; pip install tensorboard"
         ) from error
     return show(args.runs, args.port)
+
+
+def subject(root: Path) -> tuple["Regions", list[str]]:
+    """Which regions and further methods the first readable run in a folder speaks of.
+
+    Without any run: a face's regions and no method but the paper's.
+    """
+    from fer_lightning.data.regions import FACE
+    from fer_lightning.runs.find import find_runs
+    from fer_lightning.runs.run import PAPER_METHOD, read_run
+
+    for path in find_runs(root).values() if root.is_dir() else ():
+        with suppress(UserError):
+            run = read_run(path)
+            return run.regions, [name for name in run.methods if name != PAPER_METHOD]
+    return FACE, []
 
 
 def show(root: Path, port: int | None) -> int:

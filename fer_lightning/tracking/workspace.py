@@ -22,8 +22,20 @@ COMPARED = (MODEL, FRACTION, "seed_everything", LR, "model.weight_decay", "data.
 AT_WIDTH = 3  # panels side by side
 
 
-def save_workspace(project: str, entity: str | None) -> str:
-    """Save the workspace as a new view of a project and return its address."""
+def save_workspace(
+    project: str,
+    entity: str | None,
+    regions: Regions = FACE,
+    methods: Sequence[str] = (),
+) -> str:
+    """Save the workspace as a new view of a project and return its address.
+
+    Args:
+        project: of the runs.
+        entity: user or team.
+        regions: of the runs' data.
+        methods: attribution methods that the runs measure beside the paper's.
+    """
     if not has_key():
         raise UserError(
             "expected a W&B key but none is configured; run wandb login, or look at the runs on "
@@ -34,7 +46,7 @@ def save_workspace(project: str, entity: str | None) -> str:
         entity = entity or wandb.Api(timeout=30).default_entity
         if not entity:
             raise UserError("expected --entity because this W&B key has no default one")
-        return str(workspace(project, entity).save().url)
+        return str(workspace(project, entity, regions, methods).save().url)
     except ImportError as error:
         raise UserError(
             "expected the package wandb-workspaces but it is not installed; "
@@ -49,13 +61,16 @@ def save_workspace(project: str, entity: str | None) -> str:
         ) from error
 
 
-def workspace(project: str, entity: str) -> "Workspace":
+def workspace(
+    project: str, entity: str, regions: Regions = FACE, methods: Sequence[str] = ()
+) -> "Workspace":
     """Lay out the panels; nothing is sent."""
     from wandb_workspaces import workspaces as ws
 
     settings = ws.WorkspaceSettings(x_axis=keys.EPOCH, max_runs=50)
+    shown = sections(regions, methods)
     return ws.Workspace(
-        entity=entity, project=project, name=NAME, sections=sections(), settings=settings
+        entity=entity, project=project, name=NAME, sections=shown, settings=settings
     )
 
 

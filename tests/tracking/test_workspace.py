@@ -1,16 +1,19 @@
 """The workspace names only what runs log, and is saved through the unmodified client."""
 
 import json
+import shutil
 import sys
 import time
+from pathlib import Path
 
 import pytest
 import torch
 from wandb_server import server as server_module
 
 from fer_lightning.cli import main
+from fer_lightning.commands.dashboard import subject
 from fer_lightning.data.labels import FER_CLASSES
-from fer_lightning.data.regions import FACE
+from fer_lightning.data.regions import FACE, Regions
 from fer_lightning.look.callbacks.focus import logged
 from fer_lightning.look.embedding import embedding_quality
 from fer_lightning.tracking.workspace import COMPARED, sections, workspace
@@ -136,3 +139,29 @@ def test_without_the_package_it_is_one_sentence(wandb_server, monkeypatch, capsy
 def test_an_entity_needs_a_project(capsys):
     assert main(["dashboard", "runs", "--entity", "team"]) == 2
     assert "expected --wandb PROJECT with --entity" in capsys.readouterr().err
+
+
+def test_panels_speak_of_the_runs_own_regions_and_methods():
+    regions = Regions("plate", ("defect", "print"), {}, "defect", "plate")
+    found = {s.name: s.panels for s in sections(regions, ["occlusion"])}
+    names = {
+        getattr(metric, "name", metric)
+        for panel in found["Where it looks: focus"]
+        for metric in panel.y
+    }
+    assert {"val/lfr_median/defect", "val/lfr_median/print"} <= names
+    assert "val/lfr_median/occlusion/defect" in names
+    assert not any("key" in name.split("/") for name in names)
+    titles = [panel.title for panel in found["Where it looks: focus"]]
+    assert "DEFECT LFR, median: occlusion" in titles
+    assert "Heat outside the plate" in titles
+
+
+def test_regions_and_methods_come_from_the_runs_in_the_folder(tmp_path):
+    before = Path(__file__).parents[1] / "fixtures" / "run_0_1" / "whole"
+    assert subject(tmp_path) == (FACE, [])
+    shutil.copytree(before, tmp_path / "a")
+    table = (tmp_path / "a/focus.csv").read_text().splitlines()
+    rows = [f"{'method' if i == 0 else 'occlusion'},{line}" for i, line in enumerate(table)]
+    (tmp_path / "a/focus.csv").write_text("\n".join(rows) + "\n")
+    assert subject(tmp_path) == (FACE, ["occlusion"])
