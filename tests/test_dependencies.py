@@ -18,7 +18,7 @@ DISTRIBUTIONS = {  # where the name to import is not that to install
     "sklearn": "scikit-learn",
     "yaml": "pyyaml",
 }
-AHEAD = {"seaborn", "captum"}  # soon imported; handed over by the user
+AHEAD = {"captum"}  # its classes are handed over by the user
 TOOLS = {"pytest-xdist", "hatchling", "playwright"}  # no import statement of the tests names them
 OURS = {"fer_lightning", "benchmarks"}
 

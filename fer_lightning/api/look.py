@@ -23,6 +23,7 @@ from fer_lightning.look.measure import usable
 from fer_lightning.look.methods import explain, find_method
 from fer_lightning.look.overlay import as_rgb, draw_overlay, for_drawing
 from fer_lightning.models import VisionModel, name_of
+from fer_lightning.plots.focus import focus_by_method
 from fer_lightning.plots.galleries import picture_maps
 
 DPI = 110  # of a figure in a notebook
@@ -135,6 +136,22 @@ class Looked:
             f"{classes[label]}; {self.model} says {classes[answer]} "
             f"({self.probabilities[i, answer]:.0%})",
         )
+        figure._repr_png_ = lambda: _png(figure)  # type: ignore[attr-defined]  # for notebooks
+        return figure
+
+    def plot(self, resolution: str = "matched") -> Figure:
+        """Draw the LFR of all pictures by region and method.
+
+        Args:
+            resolution: "native", or "matched": maps of all models and methods at one resolution.
+
+        Raises:
+            UserError: the data have no regions.
+        """
+        samples = self.samples()
+        assert self.regions is not None
+        samples = samples[samples["resolution"] == resolution]
+        figure = focus_by_method(samples, self.regions.rows, f"{self.model}, {self.view!r}")
         figure._repr_png_ = lambda: _png(figure)  # type: ignore[attr-defined]  # for notebooks
         return figure
 

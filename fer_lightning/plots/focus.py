@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.artist import Artist
@@ -19,6 +19,7 @@ from fer_lightning.plots.style import (
     BLUE,
     DOUBLE,
     GREY,
+    MIDDLE,
     legend,
     new_figure,
     note,
@@ -26,6 +27,9 @@ from fer_lightning.plots.style import (
     styled,
     tidy,
 )
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # --- The rows of focus_epochs.csv, and reading one curve from them
 
@@ -362,3 +366,55 @@ def _caption(rows: Sequence[FocusRow], regions: Regions) -> str:
         f"{images}Lines: median; bands: middle half of the images. Zero maps are counted (dotted) "
         "and left out of all other numbers. Grey: what maps score that know nothing."
     )
+
+
+@styled
+def focus_by_method(
+    samples: "pd.DataFrame", regions: Sequence[str] = FACE.rows, title: str = ""
+) -> Figure:
+    """Draw the LFR of single images by region and method, as boxes with their images.
+
+    Args:
+        samples: rows of focus_samples.csv at one resolution: ``method`` and ``lfr_<region>``.
+        regions: which to draw, from top to bottom.
+        title: model and data.
+
+    >>> import pandas as pd
+    >>> one = {"method": "grad_cam", "lfr_eyes": 1.5}
+    >>> focus_by_method(pd.DataFrame([one, one]), ["eyes"]).axes[0].get_xlabel()
+    'LFR of single images'
+    """
+    import seaborn as sns  # here, because it takes a second that a training need not wait for
+
+    columns = [f"lfr_{name}" for name in regions]
+    tidy_rows = samples.melt("method", columns, "region", "lfr")
+    tidy_rows["region"] = tidy_rows["region"].str.removeprefix("lfr_")
+    tidy_rows["lfr"] = tidy_rows["lfr"].clip(1 / WIDEST, WIDEST)
+    caption = (
+        "Dots: images; boxes: middle half and median. Vertical line: as much heat inside the "
+        f"region as outside. Beyond {WIDEST:g} times 1 images lie at the border; zero maps have no "
+        "LFR."
+    )
+    methods = list(dict.fromkeys(samples["method"]))
+    figure = new_figure(MIDDLE, 1.2 + 0.3 * len(regions) * len(methods), title, caption)
+    axes = figure.subplots()
+    colours = sns.color_palette("colorblind", len(methods))
+    common: dict[str, Any] = {
+        "data": tidy_rows,
+        "x": "lfr",
+        "y": "region",
+        "hue": "method",
+        "order": list(regions),
+        "hue_order": methods,
+        "palette": colours,
+        "log_scale": 2,
+        "ax": axes,
+    }
+    sns.boxplot(**common, fill=False, showfliers=False, linewidth=0.9)
+    sns.stripplot(**common, dodge=True, size=2, alpha=0.4, legend=False)
+    axes.axvline(1, color=GREY, linewidth=0.8, zorder=0)
+    axes.set(xlabel="LFR of single images", ylabel="")
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    sns.move_legend(axes, "best", title="", frameon=False)
+    tidy(axes)
+    return figure

@@ -1,6 +1,7 @@
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.colors import to_hex
 
@@ -9,6 +10,7 @@ from fer_lightning.errors import UserError
 from fer_lightning.plots.focus import (
     COLUMNS,
     curve,
+    focus_by_method,
     focus_curves,
     focus_distribution,
     level,
@@ -160,3 +162,22 @@ def test_wrong_columns_and_no_maps_are_refused():
         focus_distribution({"vit": np.ones((4, 2))})
     with pytest.raises(UserError, match="at least one kind of map"):
         focus_distribution({})
+
+
+def test_methods_stand_side_by_side_with_their_medians(complete):
+    table = pd.DataFrame(
+        [
+            {"method": method, "lfr_eyes": lfr, "lfr_nose": 1.0}
+            for method, values in {"grad_cam": (0.5, 1, 2, 1e9), "occlusion": (4, 4, 4)}.items()
+            for lfr in values
+        ]
+    )
+    figure = focus_by_method(table, ["eyes", "nose"], "cnn")
+    (axes,) = figure.axes
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["grad_cam", "occlusion"]
+    assert [text.get_text() for text in axes.get_yticklabels()] == ["eyes", "nose"]
+    assert axes.get_xscale() == "log"
+    medians = {round(float(x), 6) for line in axes.lines for x in np.ravel(line.get_xdata())}
+    assert {4.0, 1.0} <= medians
+    assert max(medians) <= 32.0  # a map without heat outside lies at the border
+    complete(figure)
