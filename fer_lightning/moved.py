@@ -99,7 +99,7 @@ MOVED = {  # name of before: where it is now
     "models.places": "models.layers.pooling",
     "models.pooling": "models.layers.pooling",
     "models.pretrained": "models.weights",
-    "models.stems": "models.layers.stems",
+    "models.stems": "models.layers.transformer",
     "models.timm_create": "models.timm_backbone",
     "models.timm_pooling": "models.timm_backbone",
     "models.token_pooling": "models.layers.pooling",
@@ -118,7 +118,7 @@ ALSO = {  # where else the names lie that a package of before exported
         "look.heat",
         "look.overlay",
     ),
-    "metrics": ("training.classification", "look.embedding"),
+    "metrics": ("training.predictions", "look.embedding"),
     "controls": (
         "look.controls.hiding",
         "look.controls.null_maps",

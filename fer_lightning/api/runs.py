@@ -86,8 +86,7 @@ class Run:
     @property
     def report(self) -> Path | None:
         """The run's page, if it was written."""
-        page = self.path / "report.html"
-        return page if page.is_file() else None
+        return FILES["report"].find(self.path)
 
     def checkpoint(self, which: Literal["best", "last"] = "best") -> Path:
         """The file of the best or the last epoch.

@@ -77,7 +77,7 @@ def test_a_file_that_cannot_be_written_leaves_nothing_behind(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("number", ["0", "-1", "101"])
 def test_too_few_or_too_many_faces(tmp_path: Path, number: str) -> None:
-    with pytest.raises(UserError, match=f"expected 1 to 100 faces a class but got {number}"):
+    with pytest.raises(UserError, match=f"expected 1 to 100 faces per class but got {number}"):
         main(["--out", str(tmp_path / "a.png"), "--per-class", number])
 
 

@@ -71,12 +71,12 @@ def test_fit_writes_the_page_of_its_run(fit):
 
 
 def test_a_page_that_cannot_be_written_costs_one_warning(monkeypatch, tmp_path):
-    from fer_lightning.commands import fit as training_cli
+    from fer_lightning.api import training_run
 
     def fails(path):
         raise RuntimeError("no fonts")
 
-    monkeypatch.setattr(training_cli, "write_page", fails)
+    monkeypatch.setattr(training_run, "write_page", fails)
     cli = SimpleNamespace(folder=RunFolder(tmp_path), _say=print)
     with pytest.warns(UserWarning, match=r"No report.html was written \(RuntimeError: no fonts\)"):
-        training_cli.TrainingCLI._report(cli)
+        training_run.TrainingRun._report(cli)
