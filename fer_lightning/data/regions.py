@@ -5,8 +5,10 @@ name. `FACE` is the scheme of faces; other data bring their own (`read_scheme`) 
 then no focus number is made up for them.
 """
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -147,6 +149,21 @@ FACE = Regions(
     primary="key",
     outside="face",
 )
+
+
+_MOVED = ("MaskSource", "image_key", "masks_for", "refuse_empty", "template")
+_OF_A_FACE = {"REGIONS": FACE.parts, "ORDER": FACE.order, "BASE": FACE.base, "ALL": FACE.parts}
+
+
+def __getattr__(name: str) -> Any:
+    """Names of before: masks are in `fer_lightning.data.masks`, the face's regions in `FACE`."""
+    if name not in (*_MOVED, *_OF_A_FACE, "KEY"):
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    place = "fer_lightning.data.masks" if name in _MOVED else "fer_lightning.data.regions.FACE"
+    warnings.warn(f"{__name__}.{name} is now in {place}", FutureWarning, stacklevel=2)
+    if name in _MOVED:
+        return getattr(import_module(place), name)
+    return FACE.members("key") if name == "KEY" else _OF_A_FACE[name]
 
 
 # --- Outlines of face regions, and the pixels they cover

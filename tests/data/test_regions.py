@@ -144,3 +144,15 @@ def test_an_empty_mask_is_refused(faces: ImageSet) -> None:
     known = Landmarks({image_key(faces.images[0]): {name: square(90, 90) for name in FACE.base}})
     with pytest.raises(UserError, match="empty eyes mask for drawn/000000"):
         masks_for(bare(faces), [0], "auto", known)
+
+
+def test_names_of_before_lead_to_where_they_are_now() -> None:
+    import fer_lightning.data.regions as before
+
+    with pytest.warns(FutureWarning, match=r"masks_for is now in fer_lightning\.data\.masks"):
+        assert before.masks_for is masks_for
+    with pytest.warns(FutureWarning, match="FACE"):
+        order = before.ORDER
+    assert order == FACE.order
+    with pytest.raises(AttributeError):
+        _ = before.nothing
