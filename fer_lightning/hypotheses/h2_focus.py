@@ -317,7 +317,7 @@ def _arbiter(
     first, second = (
         {fill: v.values[place] for fill, v in values.items() if v is not None} for place in (0, 1)
     )
-    return arbitrate(first, second, models, alpha)
+    return arbitrate(first, second, models, alpha, title_of(found))
 
 
 def _excess(cell: Focus, fill: str) -> Floats:

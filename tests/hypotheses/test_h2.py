@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from evidence_samples import focus as looks
 
+from fer_lightning.data.regions import Regions
 from fer_lightning.hypotheses import judge_all, read_asked
 from fer_lightning.hypotheses.focus_measures import TESTS
 from fer_lightning.statistics import mcnemar
@@ -152,3 +153,18 @@ def test_maps_at_the_limits_are_told():
     lfr["matched", "key"][:3] = [0.0, 1e8, 0.0]
     verdict = judge(replace(CNN, lfr=lfr), VIT)
     assert verdict.caveats[-1].endswith("outside KEY weigh most in log LFR: 3.")
+
+
+def test_the_verdict_speaks_of_the_data_sets_own_region():
+    plate = Regions("plate", ("defect", "print"), {}, "defect", "plate")
+
+    def on_plates(focus):
+        lfr = {(at, "defect"): values for (at, region), values in focus.lfr.items()}
+        return replace(focus, lfr=lfr, regions=plate)
+
+    verdict = judge(on_plates(CNN), on_plates(VIT))
+    assert verdict.outcome == judge(CNN, VIT).outcome
+    assert "cnn looks more at the defect than vit" in verdict.statement
+    told = [str(row["comparison"]) for row in verdict.numbers]
+    assert any("DEFECT" in text for text in told)
+    assert not any("KEY" in text for text in [*told, verdict.reason, *verdict.caveats])
