@@ -20,8 +20,11 @@ PARTS = (
     "host_overhead",
     "vit_step",
     "csv_reading",
+    "regions",
+    "focus_methods",
     "study_statistics",
     "report_rebuild",
+    "exported",
 )
 
 

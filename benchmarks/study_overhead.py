@@ -25,6 +25,7 @@ from fer_lightning.execution.study.execute import Job, execute, place_jobs
 from fer_lightning.execution.study.plan import read_study
 from fer_lightning.execution.study.progress import LiveTable
 from fer_lightning.execution.workers import LocalWorkers
+from fer_lightning.runs.files import DEFAULT_METHODS
 from fer_lightning.runs.folder import write_json
 
 STUDY = """
@@ -56,9 +57,9 @@ def seconds(work) -> float:
 def jobs_in(folder: Path, cells: int):
     path = folder / "study.yaml"
     path.write_text(STUDY % (CONFIGS, list(range(cells))))
-    return place_jobs(
-        make_cells(read_study(path), resolve, fingerprint_of), folder / "out", {}, True
-    )
+    study = read_study(path)
+    cells = make_cells(study, resolve, fingerprint_of)
+    return place_jobs(cells, folder / "out", {}, study.focus)
 
 
 def by_hand(job: Job) -> float:
@@ -79,7 +80,7 @@ def own_work(folder: Path, cells: int) -> float:
     measured = {"acc": 0.5}
     trained = folder / "trained"
     (trained / "controls").mkdir(parents=True)
-    (trained / "controls/randomisation.csv").write_text("")
+    (trained / "controls/randomisation.csv").write_text("\n".join(["method", *DEFAULT_METHODS]))
     summary = {"epochs": 2, "seconds": 1.0, "test": measured, "val": measured}
     write_json(trained / "summary.json", summary)
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from fer_lightning.api.look import Looked, look
     from fer_lightning.api.runs import Run, Study, load_run, load_study
     from fer_lightning.api.train import train
+    from fer_lightning.data.face_mesh import find_landmarks as landmarks
     from fer_lightning.look.methods import list_methods
     from fer_lightning.look.methods import method as register_method
     from fer_lightning.look.methods.captum import captum_method
@@ -37,6 +38,7 @@ _PLACES = {  # name: its module, and its name there
     "captum_method": ("fer_lightning.look.methods.captum", "captum_method"),
     "list_methods": ("fer_lightning.look.methods", "list_methods"),
     "register_method": ("fer_lightning.look.methods", "method"),
+    "landmarks": ("fer_lightning.data.face_mesh", "find_landmarks"),
     "train": ("fer_lightning.api.train", "train"),
     "look": ("fer_lightning.look", ""),  # the package itself can be called
     "Looked": ("fer_lightning.api.look", "Looked"),
@@ -56,6 +58,7 @@ __all__ = [
     "create_model",
     "drawn_defects",
     "drawn_faces",
+    "landmarks",
     "list_methods",
     "list_models",
     "load_data",

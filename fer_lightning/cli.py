@@ -3,34 +3,42 @@
 Nothing heavy is imported before the command is known, so that help answers at once.
 """
 
+import os
 import sys
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 
 from fer_lightning import __version__
-from fer_lightning.errors import UserError, nearest
+from fer_lightning.errors import UserError, nearest, visible
 
 TRAINING = "fer_lightning.commands.fit"
 COMMANDS = {
     "fit": (TRAINING, "train a model, then test its best checkpoint"),
     "validate": (TRAINING, "measure a checkpoint on the validation images"),
     "test": (TRAINING, "measure a checkpoint on the test images"),
-    "predict": (TRAINING, "write class probabilities for images"),
+    "predict": ("fer_lightning.commands.predict", "name the expressions of faces in pictures"),
     "audit": ("fer_lightning.commands.audit", "count classes, copies, leaks and blank images"),
     "focus": ("fer_lightning.commands.focus", "where a checkpoint looks, beside null controls"),
     "explain": ("fer_lightning.commands.explain", "where a checkpoint looks in any pictures"),
+    "demo": ("fer_lightning.commands.demo", "a page where models answer about any face"),
+    "export": ("fer_lightning.commands.export", "a checkpoint as an ONNX or TorchScript file"),
     "study": ("fer_lightning.commands.study", "train and compare models x fractions x seeds"),
     "sweep": ("fer_lightning.commands.sweep", "run a W&B sweep file with no account"),
     "report": ("fer_lightning.commands.report", "one page, tables and figures of finished runs"),
+    "check": ("fer_lightning.commands.check", "whether runs and caches are what was written"),
     "dashboard": (
         "fer_lightning.commands.dashboard",
         "runs in TensorBoard, or a workspace on W&B",
     ),
     "models": ("fer_lightning.commands.models", "list the models with parameters and cost"),
     "configs": ("fer_lightning.commands.configs", "list the shipped configs, studies and sweeps"),
+    "landmarks": ("fer_lightning.commands.landmarks", "find each face's eyes, brows and mouth"),
     "faces": ("fer_lightning.commands.faces", "save a sheet of drawn faces as a picture"),
 }
+# OpenCV's own bound, beside that of `fer_lightning.data.readers.limits`; it is read once, when
+# OpenCV is imported
+MAX_PIXELS = {"OPENCV_IO_MAX_IMAGE_PIXELS": "50000000"}
 INTERRUPTED = 130  # exit code of a program ended by Ctrl-C
 
 
@@ -64,12 +72,19 @@ def main(argv: list[str] | None = None) -> int:
     if argv[0] in ("-V", "--version"):
         print(__version__)
         return 0
+    for name, value in MAX_PIXELS.items():
+        os.environ.setdefault(name, value)
     if "" not in sys.path and str(Path.cwd()) not in sys.path:
         sys.path.append(str(Path.cwd()))  # a user's own models and callbacks lie there
     try:
         return _command(argv[0])(argv)
     except UserError as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {visible(str(error))}", file=sys.stderr)
+        return 2
+    except RuntimeError as error:
+        if "Symlink loop" not in str(error):
+            raise
+        print(f"error: expected a file or folder but {visible(str(error))}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)

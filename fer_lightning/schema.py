@@ -11,6 +11,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 from fer_lightning.errors import UserError, nearest
 
 MAX_BYTES = 1 << 20
+MAX_NODES = 20_000  # values of a file, each alias counted as what it stands for; a run's has 300
+MAX_DEPTH = 50  # mappings and lists inside each other
 
 
 class Schema(BaseModel):
@@ -31,11 +33,39 @@ S = TypeVar("S", bound=Schema)
 
 
 class UniqueKeys(yaml.SafeLoader):
-    """Refuses a mapping with the same key twice, of which YAML would keep the last.
+    """Refuses a mapping with the same key twice, of which YAML would keep the last, and bombs.
+
+    A few aliases of aliases stand for more values than any memory holds.
 
     >>> yaml.load("a: 1", UniqueKeys)
     {'a': 1}
     """
+
+    def __init__(self, stream: Any) -> None:
+        super().__init__(stream)
+        self.nodes = self.depth = 0
+        self.sizes: dict[yaml.Node, int] = {}  # values that an anchor stands for
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        """Count values and levels."""
+        before, mark = self.nodes, self.peek_event().start_mark
+        is_alias = self.check_event(yaml.AliasEvent)
+        self.nodes, self.depth = self.nodes + 1, self.depth + 1
+        if self.depth > MAX_DEPTH:
+            raise yaml.composer.ComposerError(
+                None, None, f"more than {MAX_DEPTH} mappings or lists stand inside each other", mark
+            )
+        node = super().compose_node(parent, index)
+        if is_alias and node is not None:
+            self.nodes += self.sizes.get(node, MAX_NODES)  # one that holds itself has no size yet
+        elif node is not None:
+            self.sizes[node] = self.nodes - before
+        if self.nodes > MAX_NODES:
+            raise yaml.composer.ComposerError(
+                None, None, f"it stands for more than {MAX_NODES:,} values", mark
+            )
+        self.depth -= 1
+        return node
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         """Compare the keys as they are written."""
@@ -50,6 +80,29 @@ class UniqueKeys(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
+def read_yaml(path: Path, most_bytes: int = MAX_BYTES) -> Any:
+    """Read a YAML file of any content.
+
+    Raises:
+        UserError: no such file, too large, no YAML, a key that stands twice, or a bomb.
+    """
+    try:
+        with path.open("rb") as file:
+            data = file.read(most_bytes + 1)
+    except OSError as error:
+        raise UserError(
+            f"expected a file at {path} but {error.strerror}; check the path"
+        ) from error
+    if len(data) > most_bytes:
+        raise UserError(f"expected at most {most_bytes:,} bytes in {path} but it has more")
+    try:
+        return yaml.load(data, UniqueKeys)
+    except (yaml.YAMLError, ValueError, RecursionError, TypeError, AttributeError) as error:
+        raise UserError(
+            f"expected YAML in {path} but {' '.join(str(error).split()):.300}"
+        ) from error
+
+
 def read_mapping(path: Path, example: str = "configs/study/drawn_faces.yaml") -> dict[Any, Any]:
     """Read a YAML file.
 
@@ -58,21 +111,9 @@ def read_mapping(path: Path, example: str = "configs/study/drawn_faces.yaml") ->
         example: a good file of its kind.
 
     Raises:
-        UserError: no such file, too large, no YAML, no mapping, or a key that stands twice.
+        UserError: as `read_yaml`, or no mapping.
     """
-    try:
-        with path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
-    except OSError as error:
-        raise UserError(
-            f"expected a file at {path} but {error.strerror}; check the path"
-        ) from error
-    if len(data) > MAX_BYTES:
-        raise UserError(f"expected at most {MAX_BYTES:,} bytes in {path} but it has more")
-    try:
-        content = yaml.load(data, UniqueKeys)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise UserError(f"expected YAML in {path} but {' '.join(str(error).split())}") from error
+    content = read_yaml(path)
     if not isinstance(content, dict):
         raise UserError(
             f"expected a mapping in {path} but got {type(content).__name__}; start from {example}"

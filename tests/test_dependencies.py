@@ -18,7 +18,7 @@ DISTRIBUTIONS = {  # where the name to import is not that to install
     "sklearn": "scikit-learn",
     "yaml": "pyyaml",
 }
-AHEAD = {"captum"}  # its classes are handed over by the user
+AHEAD = {"captum", "onnxscript"}  # classes that the user hands over; what torch's exporter imports
 TOOLS = {"pytest-xdist", "hatchling", "playwright"}  # no import statement of the tests names them
 OURS = {"fer_lightning", "benchmarks"}
 
@@ -57,7 +57,9 @@ def imported(folder):
 
 PACKAGE = imported(ROOT / "fer_lightning")
 NEEDED = declared(PROJECT["dependencies"])
-OPTIONAL = declared(one for name in ("workspace", "ray", "captum") for one in EXTRAS[name])
+OPTIONAL = declared(
+    one for name in ("workspace", "ray", "captum", "demo", "export") for one in EXTRAS[name]
+)
 
 
 @pytest.mark.parametrize("name", sorted(PACKAGE))

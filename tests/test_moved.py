@@ -129,6 +129,7 @@ def test_new_names_say_nothing():
     assert "FutureWarning: fer_lightning" not in done.stderr
 
 
+@pytest.mark.slow
 def test_a_config_with_class_paths_of_before_fits(tmp_path):
     (tmp_path / "old.yaml").write_text(yaml.safe_dump(OLD_CONFIG))
     command = [sys.executable, "-m", "fer_lightning.cli", "fit", "--config", "old.yaml"]

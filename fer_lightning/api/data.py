@@ -23,10 +23,11 @@ def load_data(
     fraction: float = 1.0,
     split: Protocol = "ratio",
     split_seed: int = 0,
-    duplicates: Duplicates = "group",
+    duplicates: Duplicates | None = None,
     image_size: int | None = None,
     batch_size: int = 64,
     augmentation: Augmentation | None = None,
+    scale: Literal["unit", "standard"] = "unit",
     landmarks: str | None = None,
     masks: str | Path | Mapping[str, ArrayLike] | None = None,
     regions: str | Path | None = None,
@@ -42,10 +43,13 @@ def load_data(
         fraction: share of the training pictures to use, in (0, 1].
         split: ``ratio`` is 8:1:1; ``official`` follows the source's own parts.
         split_seed: of the split.
-        duplicates: what happens to identical pictures.
+        duplicates: what happens to identical pictures and near-twins: ``near``, ``group``,
+            ``drop`` or ``keep``; by default what suits the pictures, see `FERDataModule`.
         image_size: with files, the side to which pictures are resized.
         batch_size: pictures in a training step.
         augmentation: what happens to training pictures.
+        scale: ``standard`` lets models standardise pictures by the training pixels' mean and
+            standard deviation, ``unit`` takes them in [0, 1].
         landmarks: file with the outlines of each face.
         masks: where the regions are: with files, a folder of label maps; with an array, a mask
             (N, H, W) for each region by its name.
@@ -70,6 +74,7 @@ def load_data(
         "fraction": fraction,
         "batch_size": batch_size,
         "augmentation": augmentation or Augmentation(),
+        "scale": scale,
         "landmarks": landmarks,
     }
     if isinstance(source, str | Path):
@@ -169,6 +174,8 @@ def drawn_faces(
     fraction: float = 1.0,
     batch_size: int = 64,
     augmentation: Augmentation | None = None,
+    scale: Literal["unit", "standard"] = "unit",
+    movement: float | None = None,
 ) -> FERDataModule:
     """Draw faces with seven expressions, whose regions are known exactly.
 
@@ -181,18 +188,21 @@ def drawn_faces(
         fraction: share of the training faces to use.
         batch_size: faces in a training step.
         augmentation: what happens to training faces.
+        scale: as for `load_data`.
+        movement: how far heads turn and wander, 0 to 3; None: as the difficulty has it.
 
     >>> data = drawn_faces(100)
     >>> data.test[:3], data.classes[3]
     (3 images of drawn faces, 'happy')
     """
-    drawn = Drawn(n, seed, image_size, cue, difficulty=difficulty)
+    drawn = Drawn(n, seed, image_size, cue, difficulty=difficulty, movement=movement)
     return FERDataModule(
         source="drawn",
         drawn=drawn,
         fraction=fraction,
         batch_size=batch_size,
         augmentation=augmentation or Augmentation(),
+        scale=scale,
     )
 
 
@@ -204,6 +214,7 @@ def drawn_defects(
     fraction: float = 1.0,
     batch_size: int = 64,
     augmentation: Augmentation | None = None,
+    scale: Literal["unit", "standard"] = "unit",
 ) -> FERDataModule:
     """Draw plates with scratches, pits and stains, whose places are known exactly.
 
@@ -215,6 +226,7 @@ def drawn_defects(
         fraction: share of the training plates to use.
         batch_size: plates in a training step.
         augmentation: what happens to training plates.
+        scale: as for `load_data`.
 
     >>> len(drawn_defects(100).train)
     80
@@ -226,4 +238,5 @@ def drawn_defects(
         fraction=fraction,
         batch_size=batch_size,
         augmentation=augmentation or Augmentation(),
+        scale=scale,
     )

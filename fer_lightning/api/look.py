@@ -13,11 +13,12 @@ from torch import Tensor
 
 from fer_lightning.data.augment import to_float
 from fer_lightning.data.datamodule import View
-from fer_lightning.data.masks import masks_for, regions_of
+from fer_lightning.data.masks import find_masks, regions_of
 from fer_lightning.data.regions import Regions
 from fer_lightning.errors import UserError
 from fer_lightning.look.controls.hiding import answers
 from fer_lightning.look.focus import Focus, Sample, Target, measure_focus, tables_of
+from fer_lightning.look.frozen import BATCH
 from fer_lightning.look.heat import to_heat
 from fer_lightning.look.measure import usable
 from fer_lightning.look.methods import explain, find_method
@@ -39,6 +40,8 @@ class Looked:
         maps: heat by method, (N, H, W), from 0 to 1, the maximum of each map.
         probabilities: (N, K) of the classes.
         masks: (N, R, H, W) in the order of `regions`; None where the data have none.
+        regions_from: where the masks of each picture come from: "exact", "label maps", "landmarks"
+            or "template".
         regions: of the data; None where they have none.
         measured: places of the pictures with focus numbers; a plate without a defect has none.
         focus: all that was measured of them, by method.
@@ -54,6 +57,7 @@ class Looked:
     measured: NDArray[np.int64]
     focus: dict[str, Focus]
     why_no_focus: str
+    regions_from: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return f"Looked({self.model} at {self.view} by {', '.join(self.maps)})"
@@ -68,7 +72,8 @@ class Looked:
 
         Args:
             resolution: "native", "matched" (maps of all models at one resolution), None for both.
-            masks: "given", "dilated", "eroded" or "shuffled" masks, None for all.
+            masks: "given", "dilated", "eroded" or "shuffled" masks; with landmarks also "accepted",
+                "template" and "area_matched"; None for all.
 
         Raises:
             UserError: the data have no regions.
@@ -99,6 +104,7 @@ class Looked:
                 torch.from_numpy(view.labels),
                 torch.from_numpy(self.masks[self.measured]),
                 found.regions,
+                tuple(self.regions_from[i] for i in self.measured),
             )
             rows += tables_of(found, sample, view.rows.tolist(), view.files, view.classes)[name]
         return pd.DataFrame(rows)
@@ -177,7 +183,7 @@ def look(
     methods: Sequence[str] = ("grad_cam",),
     seed: int = 0,
     target: Target = "predicted",
-    batch_size: int = 256,
+    batch_size: int = BATCH,
 ) -> Looked:
     """Ask a model where it looks, by several methods, and measure the answers beside null maps.
 
@@ -212,7 +218,7 @@ def look(
     device = next(model.parameters()).device
     images = to_float(torch.from_numpy(view.images)).to(device)
     labels = torch.from_numpy(view.labels)
-    masks, regions, why = _masks(view)
+    masks, regions, words, why = _masks(view)
     measured = _measurable(masks, regions)
     if regions is not None and not len(measured):
         why = (
@@ -225,7 +231,11 @@ def look(
         rest = np.setdiff1d(np.arange(len(view)), measured)
         if len(measured) and masks is not None and regions is not None:
             sample = Sample(
-                images[measured], labels[measured], torch.from_numpy(masks[measured]), regions
+                images[measured],
+                labels[measured],
+                torch.from_numpy(masks[measured]),
+                regions,
+                tuple(words[i] for i in measured),
             )
             found = measure_focus(model, sample, seed, target, name, batch_size=batch_size)
             focus[name], heat[measured] = found, found.sources[0].heat
@@ -235,16 +245,19 @@ def look(
             heat[rest] = to_heat(signed, (images.shape[2], images.shape[3])).cpu()
         maps[name] = heat.numpy()
     p = answers(model, images, batch_size).softmax(1).cpu().numpy()
-    return Looked(name_of(model), view, maps, p, masks, regions, measured, focus, why)
+    return Looked(name_of(model), view, maps, p, masks, regions, measured, focus, why, words)
 
 
-def _masks(view: View) -> tuple[NDArray[np.bool_] | None, Regions | None, str]:
-    """Masks and regions, or the sentence that says why there are none."""
+def _masks(
+    view: View,
+) -> tuple[NDArray[np.bool_] | None, Regions | None, tuple[str, ...], str]:
+    """Masks, regions and where they come from, or the sentence that says why there are none."""
     try:
         regions = regions_of(view.image_set)
     except UserError as error:
-        return None, None, str(error)
-    return masks_for(view.image_set, view.rows, landmarks=view.landmarks), regions, ""
+        return None, None, (), str(error)
+    masks, words = find_masks(view.image_set, view.rows, landmarks=view.landmarks)
+    return masks, regions, words, ""
 
 
 def _measurable(masks: NDArray[np.bool_] | None, regions: Regions | None) -> NDArray[np.int64]:

@@ -1,7 +1,6 @@
 """Training a model from Python, into the same run folder that the command line makes."""
 
 import logging
-import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
@@ -19,6 +18,7 @@ from fer_lightning.api.training_run import (
     TRAINER_DEFAULTS,
     RunOptions,
     TrainingRun,
+    without_warnings,
 )
 from fer_lightning.data.datamodule import FERDataModule
 from fer_lightning.errors import UserError
@@ -178,7 +178,7 @@ def config_text(
             "net": {"class_path": import_path(type(model)), "init_args": net_args},
             **settings,
         },
-        "data": {name: _plain(value) for name, value in data.options.items()},
+        "data": {k: _plain(v) for k, v in data.options.items()} | {"duplicates": data.duplicates},
         "early_stopping": {"patience": patience},
     }
     notes = []
@@ -204,9 +204,7 @@ def _calm() -> Iterator[None]:
     """Keep Lightning from telling what is so on purpose."""
     loggers = [logging.getLogger(name) for name in ("lightning.pytorch", "lightning.fabric")]
     levels = [logger.level for logger in loggers]
-    with warnings.catch_warnings():
-        for message in HARMLESS:
-            warnings.filterwarnings("ignore", message=message)
+    with without_warnings(HARMLESS):
         for logger in loggers:
             logger.setLevel(logging.WARNING)
         try:

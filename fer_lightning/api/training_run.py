@@ -4,34 +4,39 @@ The command line and `fer_lightning.train` both call this.
 """
 
 import errno
-import json
 import secrets
 import shlex
 import sys
 import tempfile
+import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from shutil import disk_usage
 from typing import Any, Self
 
 import lightning as L
 import yaml
-from lightning.pytorch.callbacks import ModelCheckpoint
+from lightning.fabric.plugins import TorchCheckpointIO
 from lightning.pytorch.utilities import rank_zero_only, rank_zero_warn
 from lightning.pytorch.utilities.exceptions import MisconfigurationException
-from rich.console import Console, Group
+from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from fer_lightning import keys
+from fer_lightning.api.run_checkpoints import RunCheckpointIO, checkpointing, newest_whole
 from fer_lightning.data.datamodule import FERDataModule
+from fer_lightning.data.labels import MOST_NAMED
 from fer_lightning.errors import UserError
-from fer_lightning.keys import Stage, key
+from fer_lightning.execution.training import INTERRUPTED, TERMINATED, Deadline, alone_in
+from fer_lightning.keys import Stage
 from fer_lightning.models.weights import tell
 from fer_lightning.report.write import write_page
+from fer_lightning.runs.files import FILES, read_json
 from fer_lightning.runs.folder import RunFolder, atomic, new_run_folder, unfinished_run
+from fer_lightning.screen import Screen
 from fer_lightning.tracking.tensorboard import MISSING, TensorBoardTracker, is_installed
 from fer_lightning.tracking.tracker import MetricsCSV, is_rank_zero
 from fer_lightning.tracking.wandb import Wandb, WandbTracker, in_sweep
@@ -51,6 +56,7 @@ LEAK = (
     "Note: {images} test images have an identical twin among the training images: "
     "accuracy {acc:.3f} there, {acc_others:.3f} elsewhere"
 )
+NEAR = LEAK.replace("an identical twin", "a twin or near-twin (the same photograph)")
 
 
 def summary_table(summary: dict[str, Any], folder: str) -> Group:
@@ -65,26 +71,32 @@ def summary_table(summary: dict[str, Any], folder: str) -> Group:
             cells = (f"{found[name]:.3f}" for name in ("acc", "macro_f1", "nll"))
             numbers.add_row(label, *cells, ece, str(found["images"]))
     recall = (summary.get("test") or summary["val"])["recall"]
-    starts = range(0, len(recall), MOST_CLASSES)
-    recalls = [_recall_table(dict([*recall.items()][i : i + MOST_CLASSES])) for i in starts]
+    classes, title = [*recall.items()], "recall by class"
+    if len(classes) > MOST_NAMED:
+        known = [(name, value) for name, value in classes if value is not None]
+        classes = sorted(known, key=lambda item: item[1])[:MOST_CLASSES]
+        title = f"recall of the {len(classes)} worst of {len(recall):,} classes"
+    starts = range(0, len(classes), MOST_CLASSES)
+    recalls = [_recall_table(dict(classes[i : i + MOST_CLASSES]), title) for i in starts]
     epochs = ""
     if summary["best_epoch"] is not None:  # counted from 0 in files and from 1 on the screen
         time = timedelta(seconds=round(summary["seconds"]))
         epochs = f"{summary['epochs']} epochs (best: {summary['best_epoch'] + 1}) in {time} "
-    twins = summary.get("leaking")
+    twins, near = summary.get("leaking"), summary.get("near_twins")
     lines = [
         f"{summary['parameters']:,} parameters, "
         f"{summary['multiply_adds'] / 1e6:.1f} M multiply-adds per image",
         f"{epochs}on {summary['hardware']}",
-        *(f"Note: {line}" for line in summary["substitutions"]),
+        *([f"Note: {'; '.join(summary['substitutions'])}"] if summary["substitutions"] else []),
         *([LEAK.format(**twins)] if twins else []),
+        *([NEAR.format(**near)] if near else []),
         f"Everything lies in {folder}",
     ]
     return Group(numbers, *recalls, *map(Text, lines))
 
 
-def _recall_table(recall: dict[str, float | None]) -> Table:
-    table = Table(title="recall by class", title_style="")
+def _recall_table(recall: dict[str, float | None], title: str) -> Table:
+    table = Table(title=title, title_style="")
     for name in recall:
         table.add_column(name, justify="right")
     table.add_row(*("-" if r is None else f"{r:.3f}" for r in recall.values()))
@@ -100,7 +112,8 @@ def _labels(summary: dict[str, Any]) -> dict[str, str]:
 
 
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-INTERRUPTED, TERMINATED = 130, 143  # exit codes after Ctrl-C and SIGTERM
+FORBIDDEN = (errno.EROFS, errno.EACCES, errno.EPERM)
+NO_TEMPORARY = "No usable temporary directory"  # how Python says that it cannot write there
 TRAINER_DEFAULTS: dict[str, Any] = {
     "max_epochs": 30,
     "num_sanity_val_steps": 0,
@@ -111,13 +124,26 @@ HARMLESS = (  # warnings about what is so on purpose
     ".*does not have many workers.*",  # the data is in memory
     ".*smaller than the logging interval.*",  # logged at the end of epochs only
     ".*recommended to use .*sync_dist=True.*",  # predictions are gathered: equal on all ranks
-    ".*The dirpath has changed from.*",  # a checkpoint of another run is measured
     ".*custom batch sampler `EvalBatches`.*",  # it returns each image once
     ".*predict returned None.*",  # predictions are gathered by image
     ".*LeafSpec.*",  # Lightning's own use of torch
-    ".*Checkpoint directory .* exists and is not empty.*",  # created with the run folder
-    r".*module\(s\) in eval mode at the start of training.*",  # what is frozen
 )
+OF_ANOTHER_RUN = ".*The dirpath has changed from.*"  # hidden where a checkpoint is only measured
+OF_RESUMING = ".*Checkpoint directory .* exists and is not empty.*"
+OF_FREEZING = r".*module\(s\) in eval mode at the start of training.*"
+
+
+@contextmanager
+def without_warnings(messages: Sequence[str]) -> Iterator[None]:
+    """Hide warnings about what is so on purpose.
+
+    >>> with without_warnings([".*as it should be.*"]):
+    ...     warnings.warn("it is as it should be")
+    """
+    with warnings.catch_warnings():
+        for message in messages:
+            warnings.filterwarnings("ignore", message=message)
+        yield
 
 
 @dataclass(frozen=True)
@@ -153,6 +179,15 @@ class RunOptions:
     how_to_resume: str = "with the same command and --resume"
     quiet: bool = False
 
+    def resolved(self, data: FERDataModule) -> "RunOptions":
+        """Write out what became of copies where the configuration leaves it to the data."""
+        config = yaml.safe_load(self.config)
+        section = config.get("data") or {}
+        if section.get("duplicates") is not None:
+            return self
+        config["data"] = section | {"duplicates": data.duplicates}
+        return replace(self, config=yaml.safe_dump(config, sort_keys=False))
+
     def open_folder(self) -> RunFolder:
         """Find the run folder to resume, or make a new one (on rank zero)."""
         if self.resume is not None:
@@ -186,7 +221,7 @@ def earlier_run(root: Path, given: str, config: str) -> RunFolder:
 def run_facts(folder: RunFolder, options: RunOptions) -> dict[str, Any]:
     """How a run was started; a resumed run keeps its identity."""
     if options.resume is not None and folder.run.is_file():
-        return json.loads(folder.run.read_text())
+        return read_json(folder.run)
     return {
         "run": folder.path.name,
         "wandb_id": secrets.token_hex(4),
@@ -196,11 +231,33 @@ def run_facts(folder: RunFolder, options: RunOptions) -> dict[str, Any]:
     }
 
 
-def checkpointing(folder: RunFolder) -> list[ModelCheckpoint]:
-    """Keep the best epoch by validation accuracy, and the last one to go on from."""
-    where: dict[str, Any] = {"dirpath": folder.checkpoints, "enable_version_counter": False}
-    best = ModelCheckpoint(filename="best", monitor=key("val", keys.ACC), mode="max", **where)
-    return [best, ModelCheckpoint(filename="last", **where)]
+def why_not_written(error: OSError, folder: Path) -> str | None:
+    """Say in the beginning of a sentence why a run could not write, or None if it is unknown.
+
+    >>> print(why_not_written(OSError(errno.EROFS, "Read-only file system", "/"), Path("/")))
+    expected to write into / but cannot (Read-only file system); make it writable
+    """
+    if not folder.is_dir():
+        return f"expected the run folder {folder} but it is gone; put it back"
+    temporary = NO_TEMPORARY in str(error)
+    if error.errno in DISK_FULL or temporary:
+        place = "the temporary folder" if temporary else full_place(folder)
+        why = f"the disk is full ({error.strerror})"
+        return f"expected room for the run in {place} but {why}; free some"
+    if error.errno in FORBIDDEN:
+        place = str(error.filename or folder)
+        return f"expected to write into {place} but cannot ({error.strerror}); make it writable"
+    return None
+
+
+def full_place(folder: Path) -> str:
+    """Name the place with less room: the run folder or the temporary folder."""
+    try:
+        temporary = Path(tempfile.gettempdir())
+    except FileNotFoundError:  # it cannot be written at all
+        return "the temporary folder"
+    rooms = {place: disk_usage(place).free for place in (folder, temporary)}
+    return str(min(rooms, key=rooms.__getitem__))
 
 
 # --- Weights on W&B that a training starts from: fetched before the model is made, then forgotten
@@ -270,6 +327,7 @@ class TrainingRun:
         options: RunOptions,
         start: StartWeights | None = None,
     ) -> None:
+        options = options.resolved(data)
         self.module, self.data, self.options = module, data, options
         self.start = start or StartWeights(None)
         self.folder = options.open_folder()
@@ -355,32 +413,43 @@ class TrainingRun:
         except (MisconfigurationException, ValueError) as error:
             self.folder.remove_if_empty()
             raise UserError(f"expected options that the Trainer takes but {error}") from error
+        if type(self.trainer.strategy.checkpoint_io) is TorchCheckpointIO:  # not one of the user's
+            self.trainer.strategy.checkpoint_io = RunCheckpointIO(self.folder)
         return self.trainer
 
     @contextmanager
     def tracked(self) -> Iterator[None]:
         """Whatever happens inside, say how to resume and close the trackers."""
-        code, how = 1, self.options.how_to_resume
+        code = 1
+        terminated = 0 if in_sweep() else TERMINATED  # an agent gives up after some failures
         try:
-            yield
-            code = 0
-        except SystemExit as stop:  # Lightning's answer to Ctrl-C (1) and SIGTERM
-            code = INTERRUPTED if stop.code == 1 else TERMINATED
-            if code == TERMINATED and in_sweep():
-                code = 0  # an agent gives up after some failures, and this is none
-            self._say(f"Stopped; go on {how} ({self.folder.path})")
-            raise SystemExit(code) from stop
+            with self._alone(), Deadline(self._say_stopped, terminated) as deadline:
+                try:
+                    yield
+                    code = 0
+                except SystemExit as stop:  # Lightning's answer to Ctrl-C (1) and SIGTERM
+                    deadline.met()
+                    code = INTERRUPTED if stop.code == 1 else terminated
+                    self._say_stopped()
+                    raise SystemExit(code) from stop
+                finally:
+                    self.wandb.finish(code)
+                    if self.tensorboard:
+                        self.tensorboard.finish()
         except OSError as error:
-            if error.errno not in DISK_FULL:
+            sentence = why_not_written(error, self.folder.path)
+            if sentence is None:
                 raise
-            raise UserError(
-                f"expected room for the run in {self.folder.path} but the disk is full "
-                f"({error.strerror}); free some and go on {how}"
-            ) from error
-        finally:
-            self.wandb.finish(code)
-            if self.tensorboard:
-                self.tensorboard.finish()
+            raise UserError(f"{sentence} and go on {self.options.how_to_resume}") from error
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Keep other processes out of the folder; the ranks of a run work there together."""
+        with alone_in(self.folder.path, self._say) if is_rank_zero() else nullcontext():
+            yield
+
+    def _say_stopped(self) -> None:
+        self._say(f"Stopped; go on {self.options.how_to_resume} ({self.folder.path})")
 
     def fit(self, **kwargs: Any) -> None:
         """Train, from the last checkpoint where a run is resumed, then test the best one.
@@ -393,18 +462,26 @@ class TrainingRun:
         resuming, options = self.options.resume is not None, self.options
         if resuming and self.folder.complete:
             self._say(f"This run is complete: {self.folder.path}")
-            self._show(json.loads(self.folder.summary.read_text()))
+            self._show(read_json(self.folder.summary))
+            page = self.folder.path / FILES["report"].name
+            if options.test_after_fit and options.report and not page.is_file():
+                self._report()  # the run was killed while it was written
             return
-        if resuming and self.folder.last_checkpoint.is_file():
-            check_description(read_checkpoint(self.folder.last_checkpoint), self.module.net)
-            kwargs["ckpt_path"] = str(self.folder.last_checkpoint)
+        if resuming and (found := newest_whole(self.folder, self.module.net, self._say)):
+            kwargs["ckpt_path"] = str(found)
         self._begin()
         self.wandb.note_use(self.start.name)
-        self.trainer.fit(**kwargs | {"weights_only": True})
+        frozen = self.module.transfer.freeze != "none"
+        expected = [OF_RESUMING] * resuming + [OF_FREEZING] * frozen
+        self.module.train()  # a model that was trained or looked at before is in eval mode
+        with without_warnings(expected):
+            self.trainer.fit(**kwargs | {"weights_only": True})
         if options.test_after_fit:
             best, *_, last = self.trainer.checkpoint_callbacks
             chosen = last if self.data.split.protocol == "train_test" else best
             path = chosen.best_model_path or None  # type: ignore[attr-defined]
+            if resuming and path:
+                read_checkpoint(path)  # one that is damaged is named in one sentence
             self.trainer.test(self.module, self.data, path, verbose=False, weights_only=True)
         self._finish("test" if options.test_after_fit else None)
         self.wandb.log_checkpoint(self.folder.best_checkpoint, self.recorder.about_best)
@@ -414,13 +491,15 @@ class TrainingRun:
     def measure(self, evaluate: Callable[..., Any], stage: Stage, **kwargs: Any) -> None:
         """Measure on the images of a stage with ``Trainer.validate`` or ``Trainer.test``."""
         self._begin()
-        evaluate(**kwargs | {"verbose": False, "weights_only": True})
+        with without_warnings([OF_ANOTHER_RUN]):
+            evaluate(**kwargs | {"verbose": False, "weights_only": True})
         self._finish(stage)
 
     def predict(self, **kwargs: Any) -> None:
         """Write the probabilities of each class for every image."""
         self._begin()
-        self.trainer.predict(**kwargs | {"return_predictions": False, "weights_only": True})
+        with without_warnings([OF_ANOTHER_RUN]):
+            self.trainer.predict(**kwargs | {"return_predictions": False, "weights_only": True})
 
     @rank_zero_only
     def _begin(self) -> None:
@@ -441,6 +520,7 @@ class TrainingRun:
     def _finish(self, measured: Stage | None) -> None:
         """Write the summary, last, and show it."""
         summary = self.recorder.finish(self.trainer, self.module, measured)
+        self.folder.previous_checkpoint.unlink(missing_ok=True)
         self.wandb.summarise(summary)
         if self.tensorboard:
             self.tensorboard.summarise(summary)
@@ -451,6 +531,10 @@ class TrainingRun:
         """Write the run's page; the run is complete, whatever happens to its pictures."""
         try:
             self._say(f"Report: {write_page(self.folder.path)}")
+            self._say(
+                "Next: open that page in a browser, and try the model on a picture with "
+                f"fer-lightning demo --checkpoint {self.folder.path}"
+            )
         except Exception as error:
             rank_zero_warn(
                 f"No report.html was written ({type(error).__name__}: {error}); the run is "
@@ -460,10 +544,10 @@ class TrainingRun:
     @rank_zero_only
     def _show(self, summary: dict[str, Any]) -> None:
         if not self.options.quiet:
-            Console().print(summary_table(summary, str(self.folder.path)))
+            Screen().print(summary_table(summary, str(self.folder.path)))
 
     @rank_zero_only
     def _say(self, text: str) -> None:
         if not self.options.quiet:
-            console = Console(stderr=True)
+            console = Screen(stderr=True)
             console.print(text, highlight=False, soft_wrap=True, markup=False)

@@ -3,10 +3,11 @@
 import argparse
 import sys
 
-from rich.console import Console, Group
+from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from fer_lightning.screen import Screen
 from fer_lightning.shipped import COMMANDS, KINDS, Kind, about, find_any, names
 
 TITLES: dict[Kind, str] = {
@@ -23,7 +24,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--path", action="store_true", help="print where the file lies instead")
     args = parser.parse_args(argv)
     if args.name is None:
-        Console().print(shipped_list())
+        Screen().print(shipped_list())
         return 0
     path = find_any(args.name)
     sys.stdout.write(f"{path}\n" if args.path else path.read_text(encoding="utf-8"))

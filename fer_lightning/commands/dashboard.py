@@ -10,7 +10,7 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from fer_lightning.errors import UserError
+from fer_lightning.errors import UserError, visible
 
 if TYPE_CHECKING:
     from fer_lightning.data.regions import Regions
@@ -63,8 +63,8 @@ def show(root: Path, port: int | None) -> int:
         logdir = Logdir(root, Path(place))
         _tell(logdir.refresh())
         address = serve(Path(place), port)
-        signal.signal(signal.SIGTERM, _interrupt)
-        print(_found(logdir))
+        signal.signal(signal.SIGTERM, interrupt)
+        print(visible(_found(logdir)))
         print(f"TensorBoard: {address}   (Ctrl-C ends it)", flush=True)
         try:
             while True:
@@ -94,10 +94,11 @@ def _found(logdir: "Logdir") -> str:
 
 def _tell(sentences: list[str]) -> None:
     for sentence in sentences:
-        print(f"warning: {sentence}", file=sys.stderr, flush=True)
+        print(visible(f"warning: {sentence}"), file=sys.stderr, flush=True)
 
 
-def _interrupt(number: int, frame: FrameType | None) -> None:
+def interrupt(number: int, frame: FrameType | None) -> None:
+    """End a command on a signal as Ctrl-C does."""
     raise KeyboardInterrupt
 
 

@@ -14,14 +14,16 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from rich.console import Console
-from rich.markup import escape
 from rich.progress import track
 from rich.table import Table
 from torch import Tensor
 
+from fer_lightning.data import face_mesh
 from fer_lightning.data.augment import to_float
 from fer_lightning.data.labels import FERPLUS_CLASSES
-from fer_lightning.data.masks import template
+from fer_lightning.data.landmarks import face_masks, shipped_landmarks
+from fer_lightning.data.masks import image_key, template
+from fer_lightning.data.networks import FACE_MESH, network_at_hand
 from fer_lightning.data.readers.pictures import HOW, Picture, Skipped, list_pictures, read_each
 from fer_lightning.data.regions import FACE
 from fer_lightning.errors import UserError, nearest
@@ -38,6 +40,7 @@ from fer_lightning.look.tables import to_csv
 from fer_lightning.models import VisionModel, describe
 from fer_lightning.runs.folder import NOTES, whole_folder, write_json
 from fer_lightning.runs.provenance import substitutions, versions
+from fer_lightning.screen import Screen
 from fer_lightning.training.checkpoint import load_net
 
 LONGEST = 180  # bytes of a name without its ending; file systems allow 255 with everything
@@ -46,7 +49,11 @@ FOCUS = (*(f"lfr_{name}" for name in FACE.rows), "lsi", "background_share")
 TEMPLATE = "template masks"
 SHOWN = 20  # rows on the terminal
 NAMED = 10  # skipped files on the terminal
+LANDMARKS = "landmarks"
 MASKS = {
+    "auto": "each face's own regions, from its landmarks, where it is known (FER-2013) or the "
+    "face network is at hand ('fer-lightning landmarks' downloads it) and finds a face; else "
+    "template masks: regions of the mean face of FER-2013; explain.csv tells which",
     "template": f"{TEMPLATE}: regions of the mean face of FER-2013, the same for each picture; "
     "their numbers mean something only where one upright face fills the picture",
     "none": "no masks: focus was not measured",
@@ -104,7 +111,7 @@ def explain(
     save: Callable[[str, NDArray[np.uint8]], str],
     target: int | None = None,
     method: str = "grad_cam",
-    masks: Literal["template", "none"] = "template",
+    masks: Literal["auto", "template", "none"] = "template",
 ) -> Explained:
     """Explain pictures one batch after another, so that few of them are held at once.
 
@@ -115,7 +122,8 @@ def explain(
         save: takes a picture's name and its overlay, (S, S, 3) RGB, and returns the overlay's name.
         target: the class to explain, None for the predicted one.
         method: how.
-        masks: "template" measures focus with the fixed masks, "none" does not measure it.
+        masks: "auto" measures focus with each face's own regions where these can be found,
+            "template" with the fixed masks, "none" does not measure it.
 
     Raises:
         UserError: the model answers with NaN or infinity, or is too small for the masks.
@@ -128,7 +136,8 @@ def explain(
         heat = to_heat(cam.signed, images.shape[-1]).cpu()
         pixels = find_method(method).single_pixels
         drawn = [for_drawing(one, pixels) for one in heat]
-        numbers = focus_numbers(heat, masks == "template")
+        regions, words = masks_of(batch, masks)
+        numbers = focus_numbers(heat, regions)
         chances = cam.logits.softmax(1)
         for i, picture in enumerate(batch):
             shown = picture.shown
@@ -148,7 +157,7 @@ def explain(
                     "target": classes[wanted],
                     "target_probability": chances[i, wanted].item(),
                     "zero_map": "yes" if is_zero(heat[i : i + 1]).item() else "no",
-                    "masks": TEMPLATE if masks == "template" else "none",
+                    "masks": words[i],
                     **numbers[i],
                 }
             )
@@ -178,24 +187,67 @@ def look(net: VisionModel, images: Tensor, target: int | None, method: str) -> C
     return Cam(explainers.explain(net, images, chosen, method, BATCH), chosen, logits)
 
 
-def focus_numbers(heat: Tensor, measured: bool = True) -> list[dict[str, str | float]]:
-    """Measure maps, (N, H, W), with the template masks: LFR of each region, LSI, background share.
+def masks_of(
+    batch: Sequence[Picture], kind: Literal["auto", "template", "none"]
+) -> tuple[Tensor | None, list[str]]:
+    """Masks of pictures, (N, R, H, W) in the order of `FACE`, and where each one's come from.
+
+    The face network is used where it is at hand; it is never downloaded here.
+    """
+    if kind == "none":
+        return None, ["none"] * len(batch)
+    size = (batch[0].seen.shape[1], batch[0].seen.shape[2])
+    fixed = np.stack([template(size)[name] for name in FACE.order])
+    masks = np.repeat(fixed[None], len(batch), axis=0)
+    words = [TEMPLATE] * len(batch)
+    for i, picture in enumerate(batch if kind == "auto" else ()):
+        found = _own_regions(picture, size)
+        if found is not None:
+            masks[i], words[i] = found, LANDMARKS
+    return torch.from_numpy(masks), words
+
+
+def _own_regions(picture: Picture, size: tuple[int, int]) -> NDArray[np.bool_] | None:
+    """(R, H, W), or None where the picture's face is not known and none can be found."""
+    key = [image_key(picture.seen)]
+    if shipped_landmarks().knows(key).any():
+        (masks,), (good,) = shipped_landmarks().masks(key, size)
+        return masks if good else None
+    path = network_at_hand(FACE_MESH)
+    if path is None:
+        return None
+    shown = picture.shown
+    image = shown[None] if shown.ndim == 2 else shown.transpose(2, 0, 1)
+    points, score = face_mesh.face_mesh(path)(image)
+    if score <= face_mesh.FACE:
+        return None
+    scale = np.array([size[1] / image.shape[2], size[0] / image.shape[1]])
+    base = face_masks((points * scale)[None], size)[0]
+    return FACE.stack(dict(zip(FACE.base, base, strict=True))) if base.any((1, 2)).all() else None
+
+
+def focus_numbers(heat: Tensor, masks: Tensor | None) -> list[dict[str, str | float]]:
+    """Measure maps, (N, H, W): LFR of each region, LSI, background share.
+
+    Args:
+        heat: the maps.
+        masks: (N, R, H, W) in the order of `FACE`, or None if nothing is measured.
 
     Returns:
-        One dict a map with the keys of `FOCUS`; NaN for a zero map, empty if not `measured`.
+        One dict a map with the keys of `FOCUS`; NaN for a zero map, empty if not measured.
 
-    >>> round(focus_numbers(torch.ones(1, 48, 48))[0]["lfr_key"], 6)
+    >>> fixed = torch.stack([torch.tensor(mask) for mask in template(48).values()])
+    >>> round(focus_numbers(torch.ones(1, 48, 48), fixed[None])[0]["lfr_key"], 6)
     1.0
     """
-    if not measured:
+    if masks is None:
         return [dict.fromkeys(FOCUS, "")] * len(heat)
-    size = (heat.shape[1], heat.shape[2])
-    masks = {name: torch.tensor(mask) for name, mask in template(size).items()}
-    lfr = local_focus_ratio(heat, torch.stack([masks[name] for name in FACE.rows]))
-    key = torch.stack([masks[name] for name in FACE.members(FACE.primary)])
+    place = FACE.order.index
+    lfr = local_focus_ratio(heat, masks[:, [place(name) for name in FACE.rows]])
+    key = masks[:, [place(name) for name in FACE.members(FACE.primary)]]
     lsi = local_sensitivity_index(heat, key)
-    outside = background_share(heat, masks["face"])
-    table = torch.cat([lfr, lsi[:, None], outside[:, None]], dim=1)
+    outside = background_share(heat, masks[:, [place("face")]])
+    table = torch.cat([lfr, lsi[:, None], outside], dim=1)
     return [dict(zip(FOCUS, row, strict=True)) for row in table.tolist()]
 
 
@@ -230,6 +282,7 @@ def notes(
         if find_method(args.method).single_pixels
         else "heat as it was measured",
         "masks": MASKS[args.masks],
+        "regions_from": dict(Counter(str(row["masks"]) for row in found.rows)),
         "pictures": HOW,
         "explained": len(found.rows),
         "zero_maps": sum(row["zero_map"] == "yes" for row in found.rows),
@@ -256,10 +309,10 @@ def view(found: Explained) -> Table:
         numbers = [row[name] for name in ("lfr_key", "lsi", "background_share")]
         shown = [f"{n:.3g}" if isinstance(n, float) else "-" for n in numbers]
         table.add_row(
-            escape(str(row["file"])),
-            escape(str(row["predicted"])),
+            str(row["file"]),
+            str(row["predicted"]),
             f"{row['probability']:.2f}",
-            *[escape(str(row["target"]))] * targets,
+            *[str(row["target"])] * targets,
             *(["zero map", "-", "-"] if row["zero_map"] == "yes" else shown),
         )
     return table
@@ -279,6 +332,9 @@ def tell(console: Console, args: argparse.Namespace, found: Explained) -> None:
         rest = f", ... all in {NOTES}" if skipped > NAMED else ""
         say(console, f"skipped {skipped:,}: {', '.join(named)}{rest}")
     say(console, MASKS[args.masks])
+    if args.masks == "auto":
+        own = sum(row["masks"] == LANDMARKS for row in found.rows)
+        say(console, f"own regions: {own:,}; template: {explained - own:,}")
     say(console, f"overlays, maps.npz, explain.csv and {NOTES} lie in {args.out}")
 
 
@@ -294,7 +350,9 @@ def parser() -> argparse.ArgumentParser:
     )
     options.add_argument("--size", type=int, default=224, help="side of an overlay in pixels (224)")
     options.add_argument(
-        "--masks", choices=tuple(MASKS), help="template for models of faces, none for others"
+        "--masks",
+        choices=tuple(MASKS),
+        help="auto (each face's own regions, or the template) for models of faces, none for others",
     )
     options.add_argument("--overwrite", action="store_true", help="replace an earlier result")
     return options
@@ -309,7 +367,7 @@ def main(argv: list[str]) -> int:
     net, about = load_net(args.checkpoint)
     classes = class_names(net, about)
     if args.masks is None:
-        args.masks = "template" if {*classes} <= {*FERPLUS_CLASSES} else "none"
+        args.masks = "auto" if {*classes} <= {*FERPLUS_CLASSES} else "none"
     target = None if args.target is None else find_class(args.target, classes)
     tree, names = list_pictures(args.images, leave_out=args.out)
     if args.images.resolve().is_relative_to(args.out.resolve()):
@@ -318,7 +376,7 @@ def main(argv: list[str]) -> int:
             "choose another --out"
         )
     overlays = overlay_names(names)
-    console = Console()
+    console = Screen()
     with whole_folder(args.out, args.overwrite) as folder:
 
         def save(name: str, overlay: NDArray[np.uint8]) -> str:

@@ -30,6 +30,7 @@ def sheet_figure(
     cue: Literal["none", "background"] = "none",
     difficulty: float = 0.5,
     defects: bool = False,
+    movement: float | None = None,
 ) -> Figure:
     """Draw faces, or plates with defects, and lay them out, one row per class."""
     if not 1 <= per_class <= MOST:
@@ -38,7 +39,13 @@ def sheet_figure(
         size_of_set = len(CLASSES) * per_class
         return sheet(drawn_defects(size_of_set, size, seed, difficulty), per_class, seed, regions)
     faces = drawn_faces(
-        len(FER_CLASSES) * per_class, seed, size, cue, difficulty=difficulty, with_masks=regions
+        len(FER_CLASSES) * per_class,
+        seed,
+        size,
+        cue,
+        difficulty=difficulty,
+        movement=movement,
+        with_masks=regions,
     )
     return sheet(faces, per_class, seed, regions)
 
@@ -103,6 +110,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--per-class", type=int, default=10, help="faces in a row")
     parser.add_argument("--seed", type=int, default=0, help="another seed, other people")
     parser.add_argument("--difficulty", type=float, default=0.5, help="0 (clear) to 1 (faint)")
+    parser.add_argument("--movement", type=float, help="how far heads turn and wander, 0 to 3")
     parser.add_argument("--regions", action="store_true", help="outline the exact regions")
     parser.add_argument("--cue", action="store_true", help="plant the background cue")
     parser.add_argument("--defects", action="store_true", help="drawn defects instead of faces")
@@ -121,6 +129,7 @@ def main(argv: list[str]) -> int:
             cue,
             args.difficulty,
             args.defects,
+            args.movement,
         )
         save(figure, args.out)
     print(f"saved {args.out}")

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import lightning as L
-import yaml
 from jsonargparse import ArgumentError
 from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
 
@@ -27,6 +26,7 @@ from fer_lightning.data.datamodule import FERDataModule
 from fer_lightning.errors import UserError
 from fer_lightning.models import MODELS, find_model
 from fer_lightning.models.registry import import_path
+from fer_lightning.schema import read_yaml
 from fer_lightning.shipped import with_shipped_configs
 from fer_lightning.tracking.wandb import Wandb
 from fer_lightning.training.callbacks.early_stopping import FairEarlyStopping
@@ -132,15 +132,16 @@ def _class_path(name: str) -> str:
 
 
 def check_configs(argv: list[str]) -> None:
-    """Name the file and the line of a config that is no YAML; the parser names neither."""
+    """Name the file and the line of a config that is no YAML; the parser names neither.
+
+    Raises:
+        UserError: as `read_yaml`.
+    """
     for place, word in enumerate(argv):
         name = argv[place - 1] + "=" + word if place and argv[place - 1] in CONFIG else word
         option, _, path = name.partition("=")
         if option in CONFIG and Path(path).is_file():
-            try:
-                yaml.safe_load(Path(path).read_text())
-            except (yaml.YAMLError, UnicodeDecodeError) as error:
-                raise UserError(f"expected YAML in {path} but {_one_line(error)}") from error
+            read_yaml(Path(path))
 
 
 @contextmanager
@@ -198,7 +199,7 @@ class TrainingCLI(LightningCLI):
         self.config_text = self._dump()
         self.start = StartWeights(self.settings.get("from_artifact"))
         if self.subcommand == "fit" and self.start.name is not None:
-            goes_on = self.resuming and self._options().open_folder().last_checkpoint.is_file()
+            goes_on = self.resuming and bool(self._options().open_folder().resumable)
             self.start.fetch_into(self.settings.model.transfer, needed=not goes_on)
 
     def _dump(self) -> str:
@@ -267,7 +268,26 @@ class TrainingCLI(LightningCLI):
         self.training_run.predict(**kwargs)
 
 
+def plain_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    line: str | None = None,
+) -> str:
+    r"""Write a warning of ours for the person at the terminal, and others with their place.
+
+    >>> plain_warning("it has not begun to learn", UserWarning, __file__, 1)
+    'Note: it has not begun to learn\n'
+    >>> plain_warning("old", FutureWarning, "torch/nn.py", 7)
+    'torch/nn.py:7: old\n'
+    """
+    ours = Path(filename).is_relative_to(PACKAGE)
+    return f"Note: {message}\n" if ours else f"{filename}:{lineno}: {message}\n"
+
+
 COMMANDS = ("fit", "validate", "test", "predict")
+PACKAGE = Path(__file__).parents[1]
 SEED = 42
 
 
@@ -277,6 +297,7 @@ def main(argv: list[str]) -> int:
         logging.getLogger(name).setLevel(logging.WARNING)
     for harmless in HARMLESS:
         warnings.filterwarnings("ignore", message=harmless)
+    warnings.formatwarning = plain_warning
     no_exit = {"exit_on_error": False}  # errors become one sentence
     argv = with_shipped_configs(argv)
     check_configs(argv)

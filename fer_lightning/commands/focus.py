@@ -4,34 +4,49 @@ import argparse
 from pathlib import Path
 from typing import Any, get_args
 
+import numpy as np
 import torch
 from rich.console import Console
 from torch import Tensor
 
 from fer_lightning.commands.resolve import data_of_run, run_of
 from fer_lightning.data.augment import to_float
-from fer_lightning.data.landmarks import read_landmarks
-from fer_lightning.data.masks import masks_come_from, masks_for, regions_of
+from fer_lightning.data.landmarks import landmarks_of
+from fer_lightning.data.masks import find_masks, regions_of, regions_sentence
 from fer_lightning.data.splits import probe_rows
 from fer_lightning.errors import UserError
+from fer_lightning.execution.study.cells import leave_out
 from fer_lightning.execution.training import say
 from fer_lightning.look.controls.randomisation import randomisation
-from fer_lightning.look.focus import Focus, Sample, Target, measure_focus, tables_of, with_method
+from fer_lightning.look.focus import (
+    Controls,
+    Focus,
+    Sample,
+    Target,
+    hide_sample,
+    measure_focus,
+    tables_of,
+    with_method,
+)
 from fer_lightning.look.heat import GRID
-from fer_lightning.look.methods import find_method, list_methods
+from fer_lightning.look.methods import by_each, find_method, find_methods, list_methods
 from fer_lightning.look.tables import (
     LEGEND,
     focus_view,
     hiding_view,
+    hiding_words,
     masks_view,
     randomisation_view,
     to_csv,
     verdict,
 )
-from fer_lightning.runs.files import CONTROLS, FILES, read_csv
+from fer_lightning.runs.files import CONTROLS, DEFAULT_METHODS, FILES, read_csv
 from fer_lightning.runs.folder import atomic
 from fer_lightning.runs.provenance import substitutions
+from fer_lightning.screen import Screen
 from fer_lightning.training.checkpoint import load_net
+
+TABLES = ("focus", "focus_samples", "hiding", "randomisation")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -44,9 +59,22 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument("--seed", type=int, default=0, help="of images, noise and patches")
     options.add_argument("--part", choices=("test", "val"), default="test")
     options.add_argument("--masks", choices=("auto", "template", "exact"), default="auto")
-    options.add_argument("--landmarks", type=Path, help="outlines of each image (.json, .csv)")
+    options.add_argument(
+        "--landmarks", help="where each face's regions are (.npz, .csv, .json); none: the template"
+    )
     options.add_argument("--target", choices=get_args(Target), default="predicted")
-    options.add_argument("--method", default="grad_cam", help=f"one of {', '.join(list_methods())}")
+    options.add_argument(
+        "--method",
+        nargs="+",
+        action="extend",
+        help=f"one or several of {', '.join(list_methods())} ({', '.join(DEFAULT_METHODS)})",
+    )
+    options.add_argument(
+        "--controls",
+        choices=get_args(Controls),
+        default="full",
+        help="maps: the model's own maps and the hiding test alone, which is cheap (full)",
+    )
     options.add_argument("--grid", type=int, default=GRID, help="side of matched maps in cells")
     options.add_argument("--batch_size", type=int, default=256)
     options.add_argument("--device", choices=("cpu", "cuda"), help="a GPU if there is one")
@@ -57,7 +85,7 @@ def main(argv: list[str]) -> int:
     """Measure a checkpoint's focus with all controls, write CSV files and print tables."""
     args = parser().parse_args(argv)
     device = _device(args.device)
-    method = find_method(args.method)
+    methods = find_methods(args.method or DEFAULT_METHODS)
     if args.batch_size < 1:
         raise UserError(f"expected batch_size of at least 1 but got {args.batch_size}; raise it")
     net, about = load_net(args.checkpoint)
@@ -65,42 +93,62 @@ def main(argv: list[str]) -> int:
     image_set, landmarks = data.image_set, data.landmarks
     regions = regions_of(image_set)
     if args.landmarks is not None:
-        landmarks = read_landmarks(args.landmarks)
+        landmarks = landmarks_of(image_set, args.landmarks)
     part = getattr(data.split, args.part)
     rows = probe_rows(part, args.n, args.seed, image_set.fingerprint)
-    masks = masks_for(image_set, rows, args.masks, landmarks)
-    there = masks[:, regions.row(regions.primary)].any((1, 2))
+    masks, words = find_masks(image_set, rows, args.masks, landmarks)
+    there = np.any(masks[:, regions.row(regions.primary)], axis=(1, 2))
     rows, masks = rows[there], masks[there]
+    words = tuple(word for word, kept in zip(words, there, strict=True) if kept)
     sample = Sample(
         to_float(torch.from_numpy(image_set.images[rows])).to(device),
         torch.from_numpy(image_set.labels[rows]),
         torch.from_numpy(masks),
         regions,
+        words,
     )
     sample.check()  # before a folder is made
     out = _folder(args.out, args.checkpoint)
-    console = Console()
+    console = Screen()
     say(console, f"{len(rows)} of {len(part):,} {args.part} images, seed {args.seed}")
     if not there.all():
         say(console, f"Note: {(~there).sum()} images without {regions.primary} were left out")
-    word, sentence = masks_come_from(image_set, args.masks, landmarks is not None)
+    sentence = regions_sentence(words, image_set.labels[rows], image_set.classes)
     for line in notes(image_set.name, sentence, sample.masks):
         say(console, f"Note: {line}")
 
     net = net.to(device)
-    ways = {"method": method.name, "batch_size": args.batch_size}
-    found = measure_focus(net, sample, args.seed, args.target, grid=args.grid, **ways)
-    cascade = randomisation(net, sample.images, args.seed, **ways)
+    hidden = hide_sample(net, sample, args.seed, args.batch_size)  # the same for every method
     names = [str(name) for name in image_set.files[rows]]
-    tables = tables_of(found, sample, rows.tolist(), names, image_set.classes)
-    tables["randomisation"] = with_method(cascade, method.name)
-    tables["focus"] = [{**row, "regions_from": word} for row in tables["focus"]]
-    for name, table in tables.items():
-        _write(out / FILES[name].name, table, method.name)
-    _show(console, found, cascade)
-    right = (found.predicted == sample.labels).float().mean()
+
+    def measured(method: str) -> Focus:
+        """Measure by one method, and write and show it before the next begins."""
+        ways: dict[str, Any] = {"method": method, "batch_size": args.batch_size}
+        asked = {"grid": args.grid, "controls": args.controls, "hidden": hidden}
+        found = measure_focus(net, sample, args.seed, args.target, **asked, **ways)
+        full = args.controls == "full"
+        cascade = randomisation(net, sample.images, args.seed, **ways) if full else []
+        tables = tables_of(found, sample, rows.tolist(), names, image_set.classes)
+        tables["randomisation"] = with_method(cascade, method)  # last: it tells that all is there
+        for name, table in tables.items():
+            _write(out / FILES[name].name, table, method)
+        _show(console, found, cascade)
+        doubt = find_method(method).doubt
+        if doubt is not None and (words := doubt(net, sample.images)):
+            say(console, f"Note: {find_method(method).title}: {words}")
+        return found
+
+    impossible: dict[str, str] = {}
+    found = by_each(methods, measured, impossible.__setitem__)
+    leave_out(out, impossible, measured=found)
+    for name, why in impossible.items():
+        say(console, f"Note: {find_method(name).title} is left out: {why}")
+    first = next(iter(found.values()))
+    console.print(hiding_view(first.hidden.rows, regions))
+    right = (first.predicted == sample.labels).float().mean()
     say(console, f"Accuracy on these images: {right:.3f}")
-    say(console, f"{', '.join(FILES[name].name for name in tables)} lie in {out}")
+    written = [FILES[name].name for name in TABLES if (out / FILES[name].name).is_file()]
+    say(console, f"{', '.join(written)} lie in {out}")
     return 0
 
 
@@ -113,6 +161,9 @@ def _write(path: Path, rows: list[Any], method: str) -> None:
             before.insert(0, "method", "grad_cam")
         others = before[before["method"] != method]
         kept = others.astype(object).where(others.notna(), "").to_dict("records")
+    if not kept and not rows:
+        path.unlink(missing_ok=True)
+        return
     with atomic(path) as file:
         file.write(to_csv([*kept, *rows]))
 
@@ -120,16 +171,15 @@ def _write(path: Path, rows: list[Any], method: str) -> None:
 def _show(console: Console, found: Focus, cascade: list[Any]) -> None:
     regions = found.regions
     say(console, f"Maps: {find_method(found.method).title}")
-    for view in (
-        focus_view(found.table, "native", regions),
-        focus_view(found.table, "matched", regions),
-        masks_view(found.table, regions),
-        hiding_view(found.hidden.rows, regions),
-        randomisation_view(cascade),
-    ):
+    views = [focus_view(found.table, resolution, regions) for resolution in ("native", "matched")]
+    if cascade:
+        views += [masks_view(found.table, regions), randomisation_view(cascade)]
+    for view in views:
         console.print(view)
     say(console, LEGEND.format(subject=regions.subject))
-    say(console, verdict(found.table, regions))
+    if cascade:
+        say(console, verdict(found.table, regions))
+    say(console, hiding_words(found.hidden.rows, regions))
 
 
 def notes(data: str, masks_from: str, masks: Tensor) -> list[str]:

@@ -3,13 +3,14 @@
 import argparse
 
 import torch
-from rich.console import Console, Group
+from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
 from fer_lightning.errors import UserError
 from fer_lightning.models import MODELS, create_model, list_models
 from fer_lightning.models.cost import count_flops, count_parameters
+from fer_lightning.screen import Screen
 
 
 def main(argv: list[str]) -> int:
@@ -20,7 +21,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--in-chans", type=int, help=f"channels: 1 grey, 3 colour {own}")
     parser.add_argument("--num-classes", type=int, help=f"number of classes {own}")
     args = parser.parse_args(argv)
-    console = Console()
+    console = Screen()
     console.print(model_list(args.num_classes, args.in_chans, args.image_size))
     console.print("MFLOPs of one image, two per multiply-add")
     console.print("train one: fer-lightning fit --config configs/vit.yaml")

@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from fer_lightning.errors import UserError
+from fer_lightning.errors import UserError, visible
 from fer_lightning.report.sweep import is_sweep, write_sweep_report
 from fer_lightning.report.write import write_report
 from fer_lightning.runs.collection import collect
@@ -20,9 +20,9 @@ def main(argv: list[str]) -> int:
     collection = collect(args.folders)
     written = write_report(collection, out, faces=not args.no_faces)
     for path, why in collection.left_out.items():
-        print(f"Left out: {path}: {why}")
+        print(visible(f"Left out: {path}: {why}"))
     if collection.missing:
-        print(f"Missing: {', '.join(collection.missing)}")
+        print(visible(f"Missing: {', '.join(collection.missing)}"))
     runs = len(collection.runs)
     print(f"{runs} run{'s' if runs != 1 else ''}, {len(written)} files; open {written[0]}")
     if args.wandb:

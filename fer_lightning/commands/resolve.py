@@ -16,6 +16,7 @@ from fer_lightning.commands.fit import (
     with_class_paths,
 )
 from fer_lightning.data.augment import Augmentation
+from fer_lightning.data.cue import Cue
 from fer_lightning.data.datamodule import Defects, Drawn, FERDataModule, Files
 from fer_lightning.errors import UserError
 from fer_lightning.runs.files import read_config
@@ -26,7 +27,13 @@ from fer_lightning.training.module import Classifier
 # --- The data that a checkpoint was trained on, found again from its run folder
 
 
-NESTED = {"augmentation": Augmentation, "files": Files, "drawn": Drawn, "defects": Defects}
+NESTED = {
+    "augmentation": Augmentation,
+    "files": Files,
+    "drawn": Drawn,
+    "defects": Defects,
+    "cue": Cue,
+}
 
 
 def run_of(checkpoint: Path) -> RunFolder | None:

@@ -2,11 +2,14 @@
 
 import argparse
 import json
+import math
 import os
 import sys
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,37 +20,57 @@ from rich.table import Table
 
 from fer_lightning.commands.report import track
 from fer_lightning.commands.resolve import data_of, resolve
+from fer_lightning.commands.study_cell import words_of
 from fer_lightning.data.augment import Augmentation, augment, to_float
 from fer_lightning.data.datamodule import FERDataModule
 from fer_lightning.errors import UserError
-from fer_lightning.execution.study.cells import Cell, CellFolder, make_cells
+from fer_lightning.execution.study.cells import (
+    Cell,
+    CellFolder,
+    Start,
+    make_cells,
+    make_sources,
+)
 from fer_lightning.execution.study.execute import Job, execute, place_jobs
 from fer_lightning.execution.study.plan import Study, parse_only, read_study, select
 from fer_lightning.execution.study.progress import LiveTable
-from fer_lightning.execution.study.results import export_slim, find_done, write_sweep
+from fer_lightning.execution.study.results import (
+    check_plan,
+    export_slim,
+    find_done,
+    write_plan,
+    write_sweep,
+)
 from fer_lightning.execution.training import Outcome, Stopped, only_one, say
 from fer_lightning.execution.workers import LocalWorkers, RayWorkers
 from fer_lightning.hypotheses import read_asked
+from fer_lightning.hypotheses.planning import seeds_for, spread_between
+from fer_lightning.look.methods import find_methods
 from fer_lightning.models import MODELS, create_model
 from fer_lightning.models.registry import import_path
 from fer_lightning.report.write import write_report
 from fer_lightning.runs.collection import collect, save_table
-from fer_lightning.runs.files import write_json
-from fer_lightning.runs.find import STUDY, runs_below
+from fer_lightning.runs.find import runs_below
 from fer_lightning.runs.folder import RunFolder
+from fer_lightning.runs.foreign import check_classes
 from fer_lightning.runs.identity import decisive, identity, short_path
 from fer_lightning.runs.provenance import stand_ins
 from fer_lightning.runs.run import Run, read_run
+from fer_lightning.screen import Screen
 from fer_lightning.shipped import find
 from fer_lightning.training.optimizers import make_optimizer
 
-WHICH = ("data_dir", "source", "files", "drawn", "cache_dir")  # options that choose the images
+WHICH = (  # options that choose the images
+    *("data_dir", "source", "files", "drawn", "defects", "cache_dir"),
+    *("cue", "landmarks", "masks", "regions"),
+)
 DATA: dict[str, FERDataModule] = {}  # the first that was made for some images
 STEPS = 3  # measured, after one that warms up
 FORWARD_SHARE = 1 / 3  # of a training step's time that a forward pass takes
 LINKED = ("num_classes", "in_chans", "image_size")
 STARTING = 30.0  # seconds of a cell for imports, test and controls, roughly
 FAILED, INTERRUPTED = 1, 130  # exit codes
+SOURCES = "sources"  # folder in a study's with what its models start from
 
 
 def data_for(config: dict[str, Any]) -> FERDataModule:
@@ -58,20 +81,39 @@ def data_for(config: dict[str, Any]) -> FERDataModule:
     return data
 
 
+def resolve_with_data(options: list[str]) -> dict[str, Any]:
+    """Return the whole configuration, with what becomes of copies in its data written out."""
+    config = resolve(options)
+    if config["data"].get("duplicates") is None:
+        config["data"]["duplicates"] = data_for(config).duplicates
+    return config
+
+
 def fingerprint_of(config: dict[str, Any]) -> str:
     """Return the fingerprint of a configuration's images."""
     return data_for(config).image_set.fingerprint
 
 
-def identify(run: Run) -> str:
+def identify(run: Run, trust: bool = False) -> str:
     """Compute the identity of a finished run, which may be of an older version.
 
     Its configuration goes through today's parser, so that options which did not exist then have
     their default, as they had in effect.
+
+    Args:
+        run: a finished one.
+        trust: also where its configuration names classes of other packages, which are imported.
+
+    Raises:
+        UserError: the configuration is damaged, or names such classes and is not trusted.
     """
     if run.summary.get("processes") != 1:
         return ""  # several processes make larger batches
+    if not trust:
+        check_classes(RunFolder(run.path).config)
     config = resolve([f"--config={RunFolder(run.path).config}"])
+    if config["data"].get("duplicates") is None:
+        config["data"]["duplicates"] = "group"  # the default of versions that wrote none
     return identity(decisive(config, run.fingerprint))
 
 
@@ -110,11 +152,20 @@ def seconds_per_image(config: Mapping[str, Any], data: FERDataModule) -> float:
 def estimate(config: Mapping[str, Any], images: Mapping[str, int], per_image: float) -> float:
     """Seconds of a whole run, at most: it may stop early.
 
-    >>> round(estimate({"trainer": {"max_epochs": 2}}, {"train": 80, "val": 30}, 0.1), 1)
+    >>> config = {"trainer": {"max_epochs": 2}, "data": {"batch_size": 8}}
+    >>> round(estimate(config, {"train": 80, "val": 30}, 0.1), 1)
     18.0
+    >>> limited = config | {"trainer": {"max_epochs": -1, "max_steps": 10}}
+    >>> round(estimate(limited, {"train": 80, "val": 30}, 0.1), 1)
+    9.0
     """
-    epoch = images["train"] + FORWARD_SHARE * images["val"]
-    return per_image * epoch * config["trainer"]["max_epochs"]
+    trainer = config["trainer"]
+    validated = images["val"] / (trainer.get("check_val_every_n_epoch") or 1)
+    epoch = images["train"] + FORWARD_SHARE * validated
+    epochs, steps = trainer.get("max_epochs") or -1, trainer.get("max_steps") or -1
+    by_steps = steps / math.ceil(images["train"] / config["data"]["batch_size"])
+    limits = [limit for limit in (epochs, by_steps) if limit > 0]
+    return per_image * epoch * min(limits, default=math.inf)
 
 
 def _synchronise() -> None:
@@ -181,6 +232,11 @@ def parser() -> argparse.ArgumentParser:
         default=[],
         help="folder of finished runs that count as done, beside the study file's",
     )
+    options.add_argument(
+        "--trust",
+        action="store_true",
+        help="import whatever classes the configurations in --results name: their code runs",
+    )
     options.add_argument("--export", type=Path, help="write slim copies of finished cells there")
     options.add_argument(
         "--focus-from",
@@ -200,25 +256,79 @@ def main(argv: list[str]) -> int:
     """Plan the study, find what is done, and do what is asked with the rest."""
     args = parser().parse_args(argv)
     study = read_study(find(args.file, "study"))
+    if study.focus is not None:
+        methods = tuple(find_methods(study.focus.methods))
+        study = replace(study, focus=replace(study.focus, methods=methods))
     read_asked(study.hypotheses, [model.name for model in study.models])
-    console = Console()
-    cells = make_cells(study, resolve, fingerprint_of, args.data)
+    console = Screen()
+    out = args.out or Path("runs") / study.name
+    sources = place_jobs(make_sources(study, resolve_with_data, fingerprint_of), out / SOURCES, {})
+    starts = {
+        (job.cell.model, job.cell.seed): Start(
+            job.cell.identity, RunFolder(job.folder.path.resolve()).best_checkpoint
+        )
+        for job in sources
+    }
+    cells = make_cells(study, resolve_with_data, fingerprint_of, args.data, starts)
     if args.sweep_file is not None:
+        _check_no_sources(study)
         files = write_sweep(args.sweep_file, study, cells)
         say(console, f"Written: {', '.join(map(str, files))}")
         return 0
-    out = args.out or Path("runs") / study.name
-    found = _done(cells, out, _results(study, args.results))
-    jobs = place_jobs(cells, out, found, study.focus_samples is not None)
+    found = _done(cells, out, _results(study, args.results), args.trust)
+    jobs = place_jobs(cells, out, found, study.focus)
     wanted = select(jobs, parse_only(args.only))
     if args.export is not None:
-        return _export(wanted, args.export, args.focus_from, console)
+        check_plan(args.export, study)
+        code = _export(wanted, args.export, args.focus_from, console)
+        write_plan(args.export, study, [(cell, cell.name) for cell in cells])
+        return code
+    needed = _needed(sources, wanted, study)
     if args.dry_run:
-        dry_run(wanted, console)
+        dry_run([*needed, *wanted], console)
+        for line in _seeds(study, jobs):
+            say(console, line)
         return 0
     with only_one(out / "lock", "study"):
-        _write_study(study, jobs, out)
-        return _train(wanted, out, study, args, console)
+        # tells `collect` and the report what belongs to the study
+        paths = [os.path.relpath(job.folder.path.resolve(), out.resolve()) for job in jobs]
+        write_plan(out, study, list(zip(cells, paths, strict=True)))
+        return _train(needed, wanted, out, study, args, console)
+
+
+def _check_no_sources(study: Study) -> None:
+    if study.sources:
+        raise UserError(
+            f"expected a study without sources for a sweep but {study.path} has "
+            f"{study.sources[0].name}, which must be trained first; run the study itself"
+        )
+
+
+def _needed(sources: list[Job], wanted: list[Job], study: Study) -> list[Job]:
+    """Return the sources that a cell starts from which is not trained yet."""
+    names = {model.name: set(model.start.values()) for model in study.models}
+    asked = {
+        (name, job.cell.seed)
+        for job in wanted
+        if not (job.done or RunFolder(job.folder.path).complete)
+        for name in names[job.cell.model]
+    }
+    return [job for job in sources if (job.cell.model, job.cell.seed) in asked]
+
+
+def _seeds(study: Study, jobs: list[Job]) -> list[str]:
+    """Say how many seeds the study's questions need, by what is finished of it."""
+    asked = read_asked(study.hypotheses, [model.name for model in study.models])
+    if not asked:
+        return []
+    found: dict[tuple[str, float], list[float]] = {}
+    for job in jobs:
+        if job.done:
+            accuracy = float(read_run(job.folder.path).summary["test"]["acc"])
+            found.setdefault((job.cell.model, job.cell.fraction), []).append(accuracy)
+    images = len(data_for(dict(jobs[0].cell.config)).split.test)
+    spread = spread_between(found)
+    return seeds_for(asked, study.fractions, len(study.seeds), images, spread)
 
 
 def _results(study: Study, given: list[Path]) -> list[Path]:
@@ -230,31 +340,50 @@ def _results(study: Study, given: list[Path]) -> list[Path]:
     return [*own, *given]
 
 
-def _done(cells: list[Cell], out: Path, results: list[Path]) -> dict[str, Path]:
+def _done(cells: list[Cell], out: Path, results: list[Path], trust: bool) -> dict[str, Path]:
     """Find finished cells: in folders of results, and in `out` under an identity of before."""
     names = {cell.folder_name for cell in cells}
     folders = [run for root in results for run in runs_below(root)]
     if out.is_dir():
         folders += [run for run in runs_below(out) if run.name not in names]
-    return find_done(cells, folders, identify)
+    return find_done(cells, folders, partial(identify, trust=trust))
 
 
 def _train(
-    jobs: list[Job], out: Path, study: Study, args: argparse.Namespace, console: Console
+    sources: list[Job],
+    jobs: list[Job],
+    out: Path,
+    study: Study,
+    args: argparse.Namespace,
+    console: Console,
 ) -> int:
+    """Train the sources, then the cells, of which those without their source wait."""
+
     def command(folder: CellFolder) -> list[str]:
         module = "fer_lightning.commands.study_cell"
-        return [sys.executable, "-m", module, str(folder.path), str(study.focus_samples or 0)]
+        return [sys.executable, "-m", module, str(folder.path), *words_of(folder.focus)]
 
+    outcomes: dict[str, Outcome] = {}
     try:
-        with LiveTable(jobs, console) as table:
-            ray = args.ray or args.ray_address
-            workers = RayWorkers(command, args.ray_address) if ray else LocalWorkers(command)
-            outcomes = execute(jobs, workers, table.watch, args.retry_failed)
+        for several in (sources, jobs):
+            ready = [job for job in several if not _waits(job, study, sources)]
+            if not ready:
+                continue
+            with LiveTable(ready, console) as table:
+                ray = args.ray or args.ray_address
+                workers = RayWorkers(command, args.ray_address) if ray else LocalWorkers(command)
+                outcomes |= execute(ready, workers, table.watch, args.retry_failed)
     except Stopped:
         say(console, f"Stopped; the same command goes on where {out} ends.")
         return INTERRUPTED
-    return _finish(jobs, out, outcomes, args.wandb, console)
+    return _finish([*sources, *jobs], out, outcomes, args.wandb, console)
+
+
+def _waits(job: Job, study: Study, sources: list[Job]) -> bool:
+    """Whether a cell cannot be trained because a source of it is missing."""
+    missing = {source.cell.model for source in sources if not source.done}
+    starts = {model.name: missing & {*model.start.values()} for model in study.models}
+    return not job.done and bool(starts.get(job.cell.model))
 
 
 def _finish(
@@ -273,31 +402,12 @@ def _finish(
             say(console, track(project, str(found.study["name"]), written))
     bad = [job for job in jobs if not job.done]
     for job in bad:
-        failed = outcomes.get(job.cell.name) != "stopped"
-        say(console, job.folder.why_not_done(job.cell.name, failed))
+        name, failed = job.cell.name, outcomes.get(job.cell.name) != "stopped"
+        if name not in outcomes and job.folder.state == "waiting":
+            say(console, f"{name} was not trained: what it starts from is missing.")
+        else:
+            say(console, job.folder.why_not_done(name, failed))
     return FAILED if bad else 0
-
-
-def _write_study(study: Study, jobs: list[Job], out: Path) -> None:
-    """Tell `collect` and the report what belongs to the study."""
-    cells = [
-        {
-            "name": job.cell.name,
-            **{name: getattr(job.cell, name) for name in ("model", "fraction", "seed", "identity")},
-            "folder": os.path.relpath(job.folder.path.resolve(), out.resolve()),
-        }
-        for job in jobs
-    ]
-    content = {
-        "name": study.name,
-        "file": study.path.name,
-        "models": [model.name for model in study.models],
-        "fractions": list(study.fractions),
-        "seeds": list(study.seeds),
-        "hypotheses": [dict(one) for one in study.hypotheses],
-        "cells": cells,
-    }
-    write_json(out / STUDY, content)
 
 
 def _export(jobs: list[Job], target: Path, focus_from: list[str], console: Console) -> int:

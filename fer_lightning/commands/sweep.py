@@ -30,6 +30,7 @@ from fer_lightning.execution.training import INTERRUPTED, Stopped, only_one, say
 from fer_lightning.execution.workers import LocalWorkers, RayWorkers, Workers
 from fer_lightning.report.sweep import write_sweep_report
 from fer_lightning.runs.provenance import stand_ins
+from fer_lightning.screen import Screen
 from fer_lightning.shipped import find
 from fer_lightning.tracking.sweep_command import expand
 from fer_lightning.training.losses import AdaptiveWeighting, AttentionRegulariser
@@ -204,7 +205,7 @@ def main(argv: list[str]) -> int:
     out = args.out or Path("runs") / sweep.name
     state = open_state(out, sweep, args.data, args.seed)
     check_options(sweep, args.data)
-    console = Console()
+    console = Screen()
     if args.dry_run:
         dry_run(state, count, args.parallel or 1, console)
         return 0

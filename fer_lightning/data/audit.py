@@ -1,14 +1,15 @@
 """What is wrong with a data set before training on it: copies, contradictions, blank images."""
 
-import hashlib
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 from rich.table import Table
 
 from fer_lightning.data.image_set import ImageSet, Usage
+from fer_lightning.data.labels import MOST_NAMED
+from fer_lightning.data.twins import Twins, duplicate_groups
 
 BLANK_STD = 1.0  # grey levels; an image that varies less shows nothing
 USAGE_NAMES = {
@@ -17,20 +18,6 @@ USAGE_NAMES = {
     Usage.PRIVATE_TEST: "PrivateTest",
     Usage.UNKNOWN: "unknown",
 }
-
-
-def duplicate_groups(images: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """Give identical images, (N, ...) uint8, the same group id, (N,): the row of their first.
-
-    So ``groups[i] == i`` holds exactly for the first image of each group.
-    """
-    first_row: dict[bytes, int] = {}
-    groups = np.empty(len(images), np.int64)
-    for row, image in enumerate(images):
-        # 16 bytes: two different images share a digest with probability below 1e-28 for 1e5 images
-        digest = hashlib.blake2b(np.ascontiguousarray(image).data, digest_size=16).digest()
-        groups[row] = first_row.setdefault(digest, row)
-    return groups
 
 
 def blank_images(images: NDArray[np.uint8]) -> NDArray[np.bool_]:
@@ -56,6 +43,10 @@ class Audit:
     blank: int  # images whose grey levels have a standard deviation below 1
     twins_in_training: dict[str, int]  # per test part, images with a twin in Training
     notes: dict[str, object]  # what the reader left out or decided
+    # pairs, mirrored pairs, groups with their images, pairs in different groups; None if not sought
+    near_twins: dict[str, int] | None = None
+    # per test part, images with an identical or near twin in Training
+    near_twins_in_training: dict[str, int] = field(default_factory=dict)
 
     def to_json(self) -> str:
         """Return everything as JSON."""
@@ -65,15 +56,20 @@ class Audit:
         """Return the counts and the findings as tables for the terminal."""
         height, width = self.shape[1:]
         colour = "grey" if self.shape[0] == 1 else "colour"
+        parts = list(self.counts.values())
+        names = list(parts[0])
+        many = len(names) > MOST_NAMED
+        if many:
+            names.sort(key=lambda name: -sum(part[name] for part in parts))
+        some = f", the {MOST_NAMED} largest of {len(names):,} classes" if many else ""
         counts = Table(
-            title=f"{self.name}: {self.images:,} {colour} images of {width}x{height}",
+            title=f"{self.name}: {self.images:,} {colour} images of {width}x{height}{some}",
             caption=f"fingerprint {self.fingerprint}",
         )
-        parts = list(self.counts.values())
         counts.add_column("class")
         for usage in (*self.counts, "all"):
             counts.add_column(usage, justify="right")
-        for name in parts[0]:
+        for name in names[:MOST_NAMED]:
             counts.add_row(name, *_with_sum([part[name] for part in parts]))
         counts.add_section()
         counts.add_row("all", *_with_sum([sum(part.values()) for part in parts]))
@@ -88,20 +84,34 @@ class Audit:
         table.add_row("in groups of identical images", *groups)
         table.add_row("groups with contradicting labels", "", f"{self.contradicting_groups:,}")
         table.add_row("blank (standard deviation below 1)", f"{self.blank:,}", "")
-        for part, number in self.twins_in_training.items():
-            share = number / sum(self.counts[part].values())
-            table.add_row(f"{part} with a twin in Training", f"{number:,} ({share:.1%})", "")
+        self._add_parts(table, "with a twin in Training", self.twins_in_training)
+        if self.near_twins is not None:
+            found = {name: f"{number:,}" for name, number in self.near_twins.items()}
+            pairs = f"{found['pairs']} pairs, {found['mirrored']} mirrored"
+            table.add_row("near-twins (the same photograph)", pairs, "")
+            table.add_row("in groups of twins and near-twins", found["images"], found["groups"])
+            words = "with a twin or near-twin in Training"
+            self._add_parts(table, words, self.near_twins_in_training)
         for what, value in self.notes.items():
             table.add_row(what, str(value), "")
         return table
+
+    def _add_parts(self, table: Table, words: str, parts: dict[str, int]) -> None:
+        for part, number in parts.items():
+            share = number / sum(self.counts[part].values())
+            table.add_row(f"{part} {words}", f"{number:,} ({share:.1%})", "")
 
 
 def _with_sum(numbers: list[int]) -> list[str]:
     return [f"{number:,}" for number in (*numbers, sum(numbers))]
 
 
-def audit(faces: ImageSet) -> Audit:
+def audit(faces: ImageSet, twins: Twins | None = None) -> Audit:
     """Look for what makes a data set's accuracy mislead.
+
+    Args:
+        faces: the data set.
+        twins: its near-twins, where they were sought.
 
     >>> images = np.arange(4, dtype=np.uint8).reshape(4, 1, 1, 1).repeat(9, axis=2)
     >>> images[3] = images[0]
@@ -114,14 +124,20 @@ def audit(faces: ImageSet) -> Audit:
     >>> found.copies, found.contradicting_groups, found.twins_in_training, found.blank
     (1, 1, {'PrivateTest': 1}, 4)
     """
-    groups = duplicate_groups(faces.images)
+    groups = duplicate_groups(faces.images) if twins is None else twins.copies
     size = np.bincount(groups, minlength=len(faces))  # at the row of each group's first image
     per_label = {(group, label) for group, label in zip(groups, faces.labels, strict=True)}
     labels_in_group = np.bincount([group for group, _ in per_label], minlength=len(faces))
-    in_training = np.zeros(len(faces), np.bool_)
-    in_training[groups[faces.usage == Usage.TRAINING]] = True
+    training = np.flatnonzero(faces.usage == Usage.TRAINING)
     present = [usage for usage in USAGE_NAMES if (faces.usage == usage).any()]
     tested = [usage for usage in (Usage.PUBLIC_TEST, Usage.PRIVATE_TEST) if usage in present]
+
+    def per_part(found: NDArray[np.bool_]) -> dict[str, int]:
+        return {
+            USAGE_NAMES[usage]: int(found[faces.usage == usage].sum())
+            for usage in (tested if len(training) else [])
+        }
+
     return Audit(
         name=faces.name,
         fingerprint=faces.fingerprint,
@@ -139,9 +155,19 @@ def audit(faces: ImageSet) -> Audit:
         images_in_groups=int(size[size > 1].sum()),
         contradicting_groups=int((labels_in_group > 1).sum()),
         blank=int(blank_images(faces.images).sum()),
-        twins_in_training={
-            USAGE_NAMES[usage]: int(in_training[groups[faces.usage == usage]].sum())
-            for usage in (tested if Usage.TRAINING in present else [])
-        },
+        twins_in_training=per_part(np.isin(groups, groups[training])),
         notes=faces.notes,
+        near_twins=None if twins is None else _near(twins),
+        near_twins_in_training={} if twins is None else per_part(twins.seen(training)),
     )
+
+
+def _near(twins: Twins) -> dict[str, int]:
+    size = np.bincount(twins.groups)
+    return {
+        "pairs": len(twins.pairs),
+        "mirrored": int(twins.mirrored.sum()),
+        "groups": int((size > 1).sum()),
+        "images": int(size[size > 1].sum()),
+        "apart": twins.apart,
+    }

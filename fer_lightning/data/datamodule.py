@@ -12,17 +12,17 @@ import numpy as np
 import torch
 from lightning.pytorch.utilities import rank_zero_only
 from numpy.typing import NDArray
-from rich.console import Console
 from rich.panel import Panel
 from torch.utils.data import DataLoader
 
 from fer_lightning.data import cache
 from fer_lightning.data.augment import Augmentation, augment, augment_together, to_float
 from fer_lightning.data.batches import Batch, EvalBatches, Part, TrainBatches
+from fer_lightning.data.cue import Cue, plant
 from fer_lightning.data.defects import drawn_defects
 from fer_lightning.data.faces import drawn_faces
 from fer_lightning.data.image_set import ImageSet
-from fer_lightning.data.landmarks import Landmarks, read_landmarks
+from fer_lightning.data.landmarks import WITHOUT, Landmarks, landmarks_of, regions_note
 from fer_lightning.data.masks import region_masks, regions_of
 from fer_lightning.data.readers.masks import with_label_maps
 from fer_lightning.data.regions import FACE
@@ -37,7 +37,9 @@ from fer_lightning.data.splits import (
     read_manifest,
     to_manifest,
 )
+from fer_lightning.data.twins import AlikeError, Twins, can_search
 from fer_lightning.errors import UserError, nearest
+from fer_lightning.screen import Screen
 
 # --- Some pictures of a data set, to be sliced like an array: ``data.test[:200]``
 
@@ -49,7 +51,7 @@ class View:
     Args:
         image_set: the whole data set.
         rows: (N,) places in it.
-        landmarks: outlines of single faces, where a file was given.
+        landmarks: where the regions of single faces are, where this is known.
 
     >>> from fer_lightning.data.faces import drawn_faces
     >>> view = View(drawn_faces(20), np.arange(5, 15))
@@ -146,6 +148,7 @@ class Drawn:
         cue_strength: probability that the pattern agrees with the label.
         expression: ``random`` draws expressions that have nothing to do with the label.
         difficulty: from 0 (plain faces) to 1 (turned, dark, hidden, half-hearted).
+        movement: how far heads turn and wander, 0 to 3; null: as the difficulty has it.
     """
 
     size: int = 3000
@@ -155,6 +158,7 @@ class Drawn:
     cue_strength: float = 1.0
     expression: Literal["label", "random"] = "label"
     difficulty: float = 0.5
+    movement: float | None = None
 
 
 @dataclass(frozen=True)
@@ -175,6 +179,10 @@ class Defects:
 
 
 DEFAULT_DIR = "data"  # looked at when no data_dir is given
+ALIKE_BY_NATURE = (
+    "the pictures are alike by nature, so that likeness tells no near-twins: only identical ones "
+    "are kept together"
+)
 
 
 class FERDataModule(L.LightningDataModule):
@@ -186,7 +194,9 @@ class FERDataModule(L.LightningDataModule):
             nothing in it); ``drawn`` draws faces whatever there is, ``defects`` plates with flaws.
         split: ``ratio`` is 8:1:1; ``official`` follows the source's own parts; ``train_test`` too,
             with the test images as validation, see `make_split`.
-        duplicates: what happens to identical images, see `make_split`.
+        duplicates: what happens to identical images and near-twins, see `make_split`; by default
+            ``near`` for grey pictures of 24 to 64 pixels a side, unless they were drawn or are
+            alike by nature, and ``group`` for others.
         split_seed: seed of the split; not the training seed, so that repeats share a split.
         fraction: share of the training images to use, in (0, 1].
         train_size: number of training images to use instead of a fraction.
@@ -195,11 +205,17 @@ class FERDataModule(L.LightningDataModule):
         eval_batch_size: images per validation and test step and rank.
         num_workers: loader processes; the data is in memory, so 0 is fastest on most machines.
         augmentation: what happens to training images.
+        scale: ``unit`` feeds a model pixels in [0, 1], as the paper does; ``standard`` lets it
+            subtract the mean of the training pixels and divide by their standard deviation, channel
+            by channel. The model does so itself and carries both numbers with its weights.
         files: how files are read.
         drawn: which faces are drawn.
         defects: which defects are drawn.
+        cue: a pattern that names the class, planted at a known place of every picture.
         predict_part: which images ``predict`` takes.
-        landmarks: outlines of each face (.json, .csv), for focus and for losses on regions.
+        landmarks: where the regions of each face are (.npz of ``fer-lightning landmarks``, .csv,
+            .json), for focus and for losses on regions; by default those that ship with the package
+            where they know the pictures (FER-2013); ``none`` uses the template for all.
         masks: folder of label maps (PNG) with the pictures' relative paths, for other data.
         regions: YAML file that names the values of the label maps, see `read_scheme`.
         cache_dir: where parsed files are kept; beside the source, or in the user's cache folder.
@@ -215,7 +231,7 @@ class FERDataModule(L.LightningDataModule):
         data_dir: str | None = None,
         source: Literal["auto", "drawn", "defects"] = "auto",
         split: Protocol = "ratio",
-        duplicates: Duplicates = "group",
+        duplicates: Duplicates | None = None,
         split_seed: int = 0,
         fraction: float = 1.0,
         train_size: int | None = None,
@@ -224,9 +240,11 @@ class FERDataModule(L.LightningDataModule):
         eval_batch_size: int = 256,
         num_workers: int = 0,
         augmentation: Augmentation = Augmentation(),  # noqa: B008 (frozen)
+        scale: Literal["unit", "standard"] = "unit",
         files: Files = Files(),
         drawn: Drawn = Drawn(),
         defects: Defects = Defects(),
+        cue: Cue = Cue(),  # noqa: B008 (frozen)
         predict_part: Literal["train", "val", "test"] = "test",
         landmarks: str | None = None,
         masks: str | None = None,
@@ -247,11 +265,12 @@ class FERDataModule(L.LightningDataModule):
             )
         self.data_dir, self.source, self.files, self.drawn = data_dir, source, files, drawn
         self.defects, self.masks_dir, self.regions_path = defects, masks, regions
-        self.protocol, self.duplicates, self.split_seed = split, duplicates, split_seed
+        self.protocol, self.asked_duplicates, self.split_seed = split, duplicates, split_seed
         self.fraction, self.train_size, self.manifest_path = fraction, train_size, manifest
         self.batch_size, self.eval_batch_size = batch_size, eval_batch_size
         self.num_workers, self.augmentation, self.cache_dir = num_workers, augmentation, cache_dir
-        self.predict_part, self.landmarks_path = predict_part, landmarks
+        self.predict_part, self.landmarks_path, self.cue = predict_part, landmarks, cue
+        self.scale = scale
         self.parts: dict[str, Part] = {}
         self._given: ImageSet | None = None
 
@@ -272,10 +291,12 @@ class FERDataModule(L.LightningDataModule):
         """The whole data set, read or drawn at first use."""
         found = self._read_or_draw() if self._given is None else self._given
         if self.masks_dir is not None and self.regions_path is not None:
-            return with_label_maps(found, self.masks_dir, self.regions_path)
-        if self.landmarks_path is not None and found.regions is None:
-            return replace(found, scheme=FACE)  # whoever gives landmarks has faces
-        return found
+            found = with_label_maps(found, self.masks_dir, self.regions_path)
+        elif self.landmarks_path not in (None, *WITHOUT) and found.regions is None:
+            found = replace(found, scheme=FACE)  # whoever gives landmarks has faces
+        if self.cue.place is None:
+            return found
+        return plant(found, self.cue, landmarks_of(found, self.landmarks_path))
 
     def _read_or_draw(self) -> ImageSet:
         path = self._path()
@@ -302,18 +323,52 @@ class FERDataModule(L.LightningDataModule):
         return default if default.is_dir() and any(default.iterdir()) else None
 
     @cached_property
+    def twins(self) -> Twins | None:
+        """Identical copies and near-twins; None where likeness says nothing or cannot be found.
+
+        Drawn pictures are independent of each other, and only looked at if ``near`` was asked for:
+        two faces drawn at random can be as alike as two crops of a photograph.
+
+        Raises:
+            UserError: ``near`` was asked for and is not possible.
+        """
+        data, asked = self.image_set.unplanted, self.asked_duplicates == "near"
+        if not asked and (data.independent or not can_search(data.images)):
+            return None
+        try:
+            path = None if self.in_memory else self._path()
+            return cache.twins_of(data, path, self.cache_dir, _say)
+        except AlikeError:
+            if asked:
+                raise
+            return None
+
+    @cached_property
+    def duplicates(self) -> Duplicates:
+        """What happens to copies: what was asked for, otherwise what suits the pictures."""
+        if self.asked_duplicates is None and self.manifest_path is not None:
+            return self.split.duplicates
+        return self.asked_duplicates or ("group" if self.twins is None else "near")
+
+    @cached_property
     def split(self) -> Split:
         """The rows of each part, computed at first use or taken from the manifest."""
         if self.manifest_path is not None:
             return read_manifest(Path(self.manifest_path), self.image_set)
-        return make_split(
-            self.image_set,
+        split = make_split(
+            self.image_set.unplanted,
             self.protocol,
             self.duplicates,
             self.split_seed,
             self.fraction,
             self.train_size,
+            self.twins,
         )
+        data = self.image_set.unplanted
+        sought = can_search(data.images) and not data.independent
+        if self.asked_duplicates is None and self.twins is None and sought:
+            split = replace(split, notes=(*split.notes, ALIKE_BY_NATURE))
+        return replace(split, fingerprint=self.image_set.fingerprint)  # also that of a cue
 
     @property
     def in_memory(self) -> bool:
@@ -365,6 +420,23 @@ class FERDataModule(L.LightningDataModule):
         """Training images per class."""
         return class_counts(self.image_set, self.split.train).tolist()
 
+    @cached_property
+    def pixel_scale(self) -> dict[str, list[float]]:
+        """What `VisionModel.set_scale` takes: mean and std of the training pixels; {} for [0, 1].
+
+        Raises:
+            UserError: the training pixels of a channel are all the same.
+        """
+        if self.scale == "unit":
+            return {}
+        mean, std = pixel_statistics(self.image_set.images, self.split.train)
+        if not min(std):
+            raise UserError(
+                "expected training pixels that differ but those of a channel are all the same; "
+                "use --data.scale=unit"
+            )
+        return {"mean": mean, "std": std}
+
     def majority_share(self, part: Literal["train", "val", "test"]) -> float:
         """Accuracy of always answering the most frequent class of a part."""
         counts = class_counts(self.image_set, getattr(self.split, part))
@@ -376,17 +448,23 @@ class FERDataModule(L.LightningDataModule):
         parts = ", ".join(f"{len(getattr(split, part)):,} {part}" for part in PARTS)
         done = {
             "group": f"{counts.get('moved', 0):,} images moved or left out to keep copies together",
+            "near": f"{counts.get('moved', 0):,} images moved or left out to keep copies and "
+            "near-twins together",
             "drop": f"{counts.get('dropped', 0):,} copies and contradictions dropped",
             "keep": "copies stay where they fall",
         }[split.duplicates]
-        leaks = " and ".join(
-            f"{counts.get(f'{part}_with_twin_in_train', 0):,} {part}" for part in ("val", "test")
+        leaks, near = (
+            " and ".join(f"{counts.get(f'{part}_with_{what}', 0):,} {part}" for part in PARTS[1:])
+            for what in ("twin_in_train", "near_twin_in_train")
         )
+        known = "test_with_near_twin_in_train" in counts
         lines = [
             f"{data.name} ({data.fingerprint}): {len(data):,} images, {parts}; "
             f"{split.protocol} split",
-            f"{done}; {leaks} images have a twin in train",
+            f"{done}; {leaks} images have a twin in train"
+            + (f", {near} images a twin or near-twin" if known else ""),
             *(str(note) for note in split.notes),
+            *([f"regions: {self.regions_note}"] if self.regions_note else []),
         ]
         return "\n".join(lines)
 
@@ -411,8 +489,13 @@ class FERDataModule(L.LightningDataModule):
 
     @cached_property
     def landmarks(self) -> Landmarks | None:
-        """Outlines of single faces, where a file was given."""
-        return None if self.landmarks_path is None else read_landmarks(self.landmarks_path)
+        """Landmarks of single faces: of the file that was given, or the shipped ones."""
+        return landmarks_of(self.image_set, self.landmarks_path)
+
+    @cached_property
+    def regions_note(self) -> str:
+        """Where the regions of the pictures come from, in a sentence; empty if they have none."""
+        return regions_note(self.image_set, self.landmarks)
 
     def check_regions(self, region: str) -> None:
         """Refuse a data set without this region."""
@@ -470,17 +553,41 @@ class FERDataModule(L.LightningDataModule):
         return batch._replace(image=augment(images, self.augmentation) if training else images)
 
 
+def pixel_statistics(
+    images: NDArray[np.uint8], rows: NDArray[np.int64]
+) -> tuple[list[float], list[float]]:
+    """Return mean and standard deviation of each channel in [0, 1], exactly, by counting bytes.
+
+    >>> pixel_statistics(np.array([[[[0, 255]]], [[[7, 7]]]], np.uint8), np.array([0]))
+    ([0.5], [0.5])
+    """
+    counts = np.zeros((images.shape[1], 256), np.int64)
+    for part in np.array_split(rows, -(-len(rows) // 1000)):  # few at a time: counting takes room
+        for channel, pixels in zip(counts, images[part].swapaxes(0, 1), strict=True):
+            channel += np.bincount(pixels.ravel(), minlength=256)
+    levels = np.arange(256) / 255
+    weights = counts / counts.sum(1, keepdims=True)
+    mean = weights @ levels
+    spread = (weights * (levels - mean[:, None]) ** 2).sum(1)
+    return mean.tolist(), np.sqrt(spread).tolist()
+
+
 def _as_it_is(batch: Any) -> Any:
     return batch
 
 
 @rank_zero_only
+def _say(line: str) -> None:
+    Screen(stderr=True).print(line, markup=False, highlight=False)
+
+
+@rank_zero_only
 def _say_that_faces_are_drawn() -> None:
     text = (
-        f"There is no data in [bold]{DEFAULT_DIR}/[/] and no --data.data_dir was given, so this "
-        "run uses [bold]drawn faces[/], a small synthetic stand-in for FER-2013.\n"
-        "Its numbers say nothing about real faces. For FER-2013: [bold]--data.data_dir=PATH[/] "
+        f"There is no data in {DEFAULT_DIR}/ and no --data.data_dir was given, so this "
+        "run uses drawn faces, a small synthetic stand-in for FER-2013.\n"
+        "Its numbers say nothing about real faces. For FER-2013: --data.data_dir=PATH "
         "(fer2013.csv, a folder, or an archive of either)."
     )
     title = "DRAWN FACES, NOT FER-2013"
-    Console(stderr=True).print(Panel(text, title=title, border_style="bold yellow"))
+    Screen(stderr=True).print(Panel(text, title=title, border_style="bold yellow"))

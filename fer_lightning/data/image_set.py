@@ -40,6 +40,10 @@ class ImageSet:
         mask_regions: the names of the regions in `masks`.
         scheme: which regions its pictures have; None where its classes tell, see `regions`.
         notes: what the reader left out or decided, as counts and sentences for the user.
+        before_cue: the data set without the cue that was planted in it, by which its copies,
+            landmarks and split are found; None where nothing was planted.
+        independent: whether each picture was made on its own, as drawn ones are: then likeness is
+            chance, and nobody looks for near-twins unless asked to.
     """
 
     name: str
@@ -53,10 +57,17 @@ class ImageSet:
     mask_regions: tuple[str, ...] = ()
     scheme: Regions | None = None
     notes: dict[str, object] = field(default_factory=dict)
+    before_cue: "ImageSet | None" = None
+    independent: bool = False
     known_fingerprint: str | None = None
 
     def __len__(self) -> int:
         return len(self.images)
+
+    @property
+    def unplanted(self) -> "ImageSet":
+        """The data set as it was read, without a planted cue."""
+        return self if self.before_cue is None else self.before_cue
 
     @property
     def regions(self) -> Regions | None:
@@ -87,5 +98,6 @@ class ImageSet:
             files=self.files[keep],
             soft=None if self.soft is None else self.soft[keep],
             masks=None if self.masks is None else self.masks[keep],
+            before_cue=None if self.before_cue is None else self.before_cue.subset(keep),
             known_fingerprint=None,
         )

@@ -1,6 +1,9 @@
 """The seven expressions of FER-2013, their order, and the other names people give them."""
 
+from collections.abc import Sequence
+
 FER_CLASSES = ("angry", "disgust", "fear", "happy", "sad", "surprise", "neutral")
+MOST_NAMED = 20  # classes that a picture or a table names, however many there are
 FERPLUS_CLASSES = (*FER_CLASSES, "contempt")
 
 ALIASES = {
@@ -24,3 +27,13 @@ def canonical(name: str) -> str:
     """
     name = name.strip().lower()
     return ALIASES.get(name, name)
+
+
+def some_names(names: Sequence[str]) -> str:
+    """Name up to `MOST_NAMED` classes.
+
+    >>> some_names(["cat", "dog"]), some_names([str(i) for i in range(100)])[-18:]
+    ('cat, dog', '18, 19 and 80 more')
+    """
+    more = f" and {len(names) - MOST_NAMED:,} more" if len(names) > MOST_NAMED else ""
+    return ", ".join(names[:MOST_NAMED]) + more

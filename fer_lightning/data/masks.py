@@ -5,7 +5,7 @@ import json
 from collections.abc import Sequence
 from functools import lru_cache
 from importlib import resources
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +21,21 @@ AT_ONCE = 1024  # images, so that no mask of another region is kept longer than 
 class MaskSource(Protocol):
     """Where masks of single images come from; `landmarks.Landmarks` is one."""
 
-    def masks(self, key: str, size: tuple[int, int]) -> dict[str, Masks] | None:
-        """Masks (H, W) of the image with this `image_key`, by region, or None if unknown."""
+    def masks(self, keys: Sequence[str], size: tuple[int, int]) -> tuple[Masks, Masks]:
+        """Masks (B, R, H, W) of images by `image_key`, and (B,): for which of them it has any."""
+
+
+class Found(NamedTuple):
+    """Masks of B images.
+
+    Args:
+        masks: (B, R, H, W) in the order of the data set's regions.
+        regions_from: where those of each image come from: "exact" (as it was drawn), "label maps",
+            "landmarks" or "template".
+    """
+
+    masks: Masks
+    regions_from: tuple[str, ...]
 
 
 def template(image_size: int | tuple[int, int] = 48) -> dict[str, Masks]:
@@ -91,7 +104,22 @@ def masks_for(
     kind: Kind = "auto",
     landmarks: MaskSource | None = None,
 ) -> Masks:
-    """Masks of the given images.
+    """Masks of the given images, (B, R, H, W), as `find_masks` finds them.
+
+    >>> from fer_lightning.data.faces import drawn_faces
+    >>> masks_for(drawn_faces(7), [0, 3]).shape
+    (2, 7, 48, 48)
+    """
+    return find_masks(image_set, index, kind, landmarks).masks
+
+
+def find_masks(
+    image_set: ImageSet,
+    index: NDArray[np.int64] | Sequence[int],
+    kind: Kind = "auto",
+    landmarks: MaskSource | None = None,
+) -> Found:
+    """Find the masks of the given images, and where they come from.
 
     Args:
         image_set: the data set, with exact masks of its own or without.
@@ -99,17 +127,14 @@ def masks_for(
         kind: "template" takes the fixed masks of a face for every image; "exact" the data set's
             own masks or those of the landmarks; "auto" exact ones where there are any, else the
             template.
-        landmarks: per-image outlines, see `landmarks.read_landmarks`.
-
-    Returns:
-        (B, R, H, W) in the order of the data set's `regions`.
+        landmarks: per-image outlines, see `landmarks.landmarks_of`.
 
     Raises:
         UserError: no regions; exact masks are missing, of another size than the images, or empty.
 
     >>> from fer_lightning.data.faces import drawn_faces
-    >>> masks_for(drawn_faces(7), [0, 3]).shape
-    (2, 7, 48, 48)
+    >>> find_masks(drawn_faces(7), [0, 3]).regions_from
+    ('exact', 'exact')
     """
     regions = regions_of(image_set)
     rows = np.asarray(index, np.int64)
@@ -120,29 +145,42 @@ def masks_for(
                 f"expected faces for masks of kind 'template' but got {image_set.name}; "
                 "use its own masks"
             )
-        return np.repeat(_template(size)[None], len(rows), axis=0)
-    if image_set.masks is not None:
-        result = regions.stack(_own_masks(image_set, regions, rows, size))
+        found = _of_landmarks(image_set, rows, size, None)
+    elif image_set.masks is not None:
+        word = "exact" if image_set.name.startswith("drawn") else "label maps"
+        own = regions.stack(_own_masks(image_set, regions, rows, size))
+        found = Found(own, (word,) * len(rows))
     elif landmarks is None and kind == "exact":
         raise UserError(
             f"expected exact region masks but got {image_set.name} without any; "
             "give a landmark file or use masks of kind 'template'"
         )
     else:
-        result = np.repeat(_template(size)[None], len(rows), axis=0)
-        for k, row in enumerate(rows if landmarks is not None else ()):
-            assert landmarks is not None
-            known = landmarks.masks(image_key(image_set.images[row]), size)
-            if known is not None:
-                result[k] = regions.stack(known)
-            elif kind == "exact":
-                raise UserError(
-                    f"expected landmarks of every image but got none of {image_set.files[row]}; "
-                    "add it to the landmark file or use masks of kind 'auto'"
-                )
+        found = _of_landmarks(image_set, rows, size, landmarks)
+        if kind == "exact" and "template" in found.regions_from:
+            row = rows[found.regions_from.index("template")]
+            raise UserError(
+                f"expected landmarks of every image but got none of {image_set.files[row]}; "
+                "add it to the landmark file or use masks of kind 'auto'"
+            )
     if regions is FACE:  # a face has all of them; a scratch may be on one picture and not another
-        refuse_empty(result, [str(image_set.files[row]) for row in rows], regions)
-    return result
+        refuse_empty(found.masks, [str(image_set.files[row]) for row in rows], regions)
+    return found
+
+
+def _of_landmarks(
+    image_set: ImageSet,
+    rows: NDArray[np.int64],
+    size: tuple[int, int],
+    landmarks: MaskSource | None,
+) -> Found:
+    """Masks from landmarks, and the template where there are none."""
+    result = np.repeat(_template(size)[None], len(rows), axis=0)
+    if landmarks is None:
+        return Found(result, ("template",) * len(rows))
+    own, known = landmarks.masks([image_key(image_set.unplanted.images[row]) for row in rows], size)
+    result[known] = own[known]
+    return Found(result, tuple(np.where(known, "landmarks", "template").tolist()))
 
 
 def _own_masks(
@@ -176,29 +214,47 @@ def refuse_empty(masks: Masks, names: Sequence[str], regions: Regions) -> None:
         )
 
 
-def masks_come_from(image_set: ImageSet, kind: Kind, landmarks: bool) -> tuple[str, str]:
-    """Say where masks come from: a word for tables, and a sentence for readers.
+SENTENCES = {
+    "exact": "exact masks of each image, as it was drawn",
+    "label maps": "masks of each image, from its label map",
+    "landmarks": "regions of each face, from its landmarks",
+    "template": "one template of masks on the mean face, not the regions of each image",
+}
 
-    >>> from fer_lightning.data.faces import drawn_faces
-    >>> masks_come_from(drawn_faces(7), "auto", landmarks=False)
-    ('exact', 'exact masks of each image, as it was drawn')
+
+def regions_word(regions_from: Sequence[str]) -> str:
+    """Say in a word where the masks of several images come from: "landmarks" if any do.
+
+    >>> regions_word(["template", "landmarks"]), regions_word(["exact"]), regions_word([])
+    ('landmarks', 'exact', '')
     """
-    if kind != "template" and image_set.masks is not None:
-        drawn = image_set.name.startswith("drawn")
-        return (
-            ("exact", "exact masks of each image, as it was drawn")
-            if drawn
-            else (
-                "label maps",
-                "masks of each image, from its label map",
-            )
-        )
-    if kind != "template" and landmarks:
-        return (
-            "landmarks",
-            "masks from landmarks where the file knows the image, else the template",
-        )
-    return "template", "one template of masks on the mean face, not the regions of each image"
+    words = set(regions_from)
+    return next((word for word in SENTENCES if word in words), "")
+
+
+def regions_sentence(
+    regions_from: Sequence[str], labels: Sequence[int] | NDArray[np.int64], classes: Sequence[str]
+) -> str:
+    """Say where masks come from; where the template stands in for landmarks, for which classes.
+
+    >>> regions_sentence(["landmarks", "template", "landmarks"], [0, 1, 1], ["sad", "happy"])
+    'regions of each face, from its landmarks; the template for 1 of 3 images (happy 1 of 2)'
+    """
+    word = regions_word(regions_from)
+    sentence = SENTENCES.get(word, "no masks")
+    other = np.array(regions_from) == "template"
+    if word != "landmarks" or not other.any():
+        return sentence
+    counts = np.bincount(np.asarray(labels), minlength=len(classes))
+    fell_back = np.bincount(np.asarray(labels)[other], minlength=len(classes))
+    each = [
+        f"{name} {some:,} of {all_:,}"
+        for name, some, all_ in zip(classes, fell_back, counts, strict=True)
+        if some
+    ]
+    return (
+        f"{sentence}; the template for {other.sum():,} of {len(other):,} images ({', '.join(each)})"
+    )
 
 
 def region_masks(

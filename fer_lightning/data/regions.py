@@ -203,28 +203,115 @@ def rasterise(outlines: list[Outline], size: tuple[int, int]) -> NDArray[np.bool
     [[0, 0, 0, 0], [0, 1, 1, 0], [0, 1, 1, 0], [0, 0, 0, 0]]
     """
     mask = np.zeros(size, bool)
-    for outline in outlines:
-        mask |= _covered(outline, size)
+    for one in outlines:
+        mask |= rasterise_many(one.points[None], size, one.closed, np.array([one.grow]))[0]
     return mask
 
 
-def _covered(outline: Outline, size: tuple[int, int]) -> NDArray[np.bool_]:
-    """Even-odd rule for the inside, distance to the nearest edge for the margin."""
-    y = (np.arange(size[0]) + 0.5)[:, None]
-    x = (np.arange(size[1]) + 0.5)[None]
-    inside = np.zeros(size, bool)
-    near = np.full(size, np.inf)
-    starts = outline.points
-    ends = np.roll(starts, -1, axis=0)
-    if not outline.closed:
-        starts, ends = starts[:-1], ends[:-1]
-    for (x0, y0), (x1, y1) in zip(starts, ends, strict=True):
-        dx, dy = x1 - x0, y1 - y0
-        if dy != 0:
-            inside ^= ((y0 > y) != (y1 > y)) & (x < x0 + (y - y0) / dy * dx)
-        if outline.grow > 0:
-            length = dx * dx + dy * dy
-            along = np.clip(((x - x0) * dx + (y - y0) * dy) / length, 0, 1) if length else 0.0
-            near = np.minimum(near, (x - x0 - along * dx) ** 2 + (y - y0 - along * dy) ** 2)
-    grown = near <= outline.grow**2
-    return (inside & outline.closed) | grown
+def rasterise_many(
+    points: NDArray[np.float64],
+    size: tuple[int, int],
+    closed: bool = True,
+    grow: NDArray[np.float64] | None = None,
+) -> NDArray[np.bool_]:
+    """Find the pixels of many outlines of the same kind at once, row by row of the picture.
+
+    A row of pixel centres meets an edge in one point, and what is near an edge in one interval, so
+    the work grows with the height of the picture and not with its area.
+
+    Args:
+        points: (N, P, 2) x and y.
+        size: height and width.
+        closed: whether the inside (even-odd rule) belongs to them.
+        grow: (N,) distances within which pixels belong to them too.
+
+    Returns:
+        (N, H, W) masks.
+    """
+    N, H, W = len(points), *size
+    starts, ends = points, np.roll(points, -1, axis=1)
+    if not closed:
+        starts, ends = starts[:, :-1], ends[:, :-1]
+    found = np.zeros((N, H, W), bool)
+    if closed:
+        found |= _inside(starts, ends, size)
+    if grow is not None and (grow > 0).any():
+        found |= _near(starts, ends, size, grow)
+    return found
+
+
+def _inside(
+    starts: NDArray[np.float64], ends: NDArray[np.float64], size: tuple[int, int]
+) -> NDArray[np.bool_]:
+    """Pixels to whose right an odd number of edges, (N, E, 2), crosses their row: (N, H, W)."""
+    (H, W), N = size, len(starts)
+    y = np.arange(H) + 0.5
+    x0, y0, x1, y1 = (a[..., None] for a in (*starts.transpose(2, 0, 1), *ends.transpose(2, 0, 1)))
+    image, edge, row = np.nonzero((y0 > y) != (y1 > y))
+    x0, y0, x1, y1 = (a[image, edge, 0] for a in (x0, y0, x1, y1))
+    crossing = x0 + (y[row] - y0) / (y1 - y0) * (x1 - x0)
+    column = np.clip(np.ceil(crossing - 0.5), 0, W).astype(np.int64)  # pixels left of it
+    at = (image * H + row) * (W + 1) + column
+    crossings = np.bincount(at, minlength=N * H * (W + 1)).reshape(N, H, W + 1)
+    to_the_right = crossings[..., :0:-1].cumsum(2)[..., ::-1]
+    return to_the_right % 2 == 1
+
+
+def _near(
+    starts: NDArray[np.float64],
+    ends: NDArray[np.float64],
+    size: tuple[int, int],
+    grow: NDArray[np.float64],
+) -> NDArray[np.bool_]:
+    """Pixels within a distance, (N,), of an edge, (N, E, 2): (N, H, W)."""
+    (H, W), N = size, len(starts)
+    y = np.arange(H) + 0.5
+    low = np.minimum(starts[..., 1], ends[..., 1]) - grow[:, None]
+    high = np.maximum(starts[..., 1], ends[..., 1]) + grow[:, None]
+    image, edge, row = np.nonzero((low[..., None] <= y) & (high[..., None] >= y))
+    (x0, y0), (x1, y1), r = starts[image, edge].T, ends[image, edge].T, grow[image]
+    left, right = _chord(x0, y[row] - y0, r)  # of the disc around the start ...
+    for one, two in (_chord(x1, y[row] - y1, r), _band(x0, y0 - y[row], x1 - x0, y1 - y0, r)):
+        left, right = np.minimum(left, one), np.maximum(right, two)  # the end, and between
+    first = np.clip(np.ceil(left - 0.5), 0, W)
+    last = np.clip(np.floor(right - 0.5) + 1, 0, W)
+    there = first < last
+    at = (image * H + row)[there] * (W + 1)
+    length = N * H * (W + 1)
+    opened = np.bincount(at + first[there].astype(np.int64), minlength=length)
+    shut = np.bincount(at + last[there].astype(np.int64), minlength=length)
+    return ((opened - shut).reshape(N, H, W + 1).cumsum(2) > 0)[..., :W]
+
+
+def _chord(x: Any, dy: Any, radius: Any) -> tuple[Any, Any]:
+    """Where a row, `dy` above a disc's middle, enters and leaves it; inf, -inf if it does not."""
+    square = radius**2 - dy**2
+    half = np.sqrt(np.maximum(square, 0))
+    return np.where(square >= 0, x - half, np.inf), np.where(square >= 0, x + half, -np.inf)
+
+
+def _band(x: Any, y: Any, dx: Any, dy: Any, radius: Any) -> tuple[Any, Any]:
+    """Where the row y = 0 is beside the edge from (x, y) by (dx, dy), at most `radius` away."""
+    length = np.hypot(dx, dy)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # beside: 0 <= (X - x) dx - y dy <= length²; near: |(X - x) dy + y dx| <= radius length
+        ends = np.stack([x + y * dy / dx, x + (length**2 + y * dy) / dx])
+        sides = np.stack([x + (radius * length - y * dx) / dy, x - (radius * length + y * dx) / dy])
+    upright, level = dx == 0, dy == 0
+    beside = (-y * dy >= 0) & (-y * dy <= length**2)  # for all X of an upright edge
+    close = np.abs(y * dx) <= radius * length
+    far = np.array([-np.inf, np.inf])[:, None]
+    ends = np.where(upright, np.where(beside, far, -far), ends)
+    sides = np.where(level, np.where(close, far, -far), sides)
+    low = np.maximum(_lower(ends, upright), _lower(sides, level))
+    high = np.minimum(_upper(ends, upright), _upper(sides, level))
+    good = (low <= high) & (length > 0)
+    return np.where(good, low, np.inf), np.where(good, high, -np.inf)
+
+
+def _lower(pair: Any, in_order: Any) -> Any:
+    return np.where(in_order, pair[0], np.minimum(*pair))
+
+
+def _upper(pair: Any, in_order: Any) -> Any:
+    return np.where(in_order, pair[1], np.maximum(*pair))

@@ -9,12 +9,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from fer_lightning.data.audit import duplicate_groups
 from fer_lightning.data.image_set import ImageSet, Usage
+from fer_lightning.data.twins import Twins, duplicate_groups, find_twins
 from fer_lightning.errors import UserError
 
 Protocol = Literal["ratio", "official", "train_test"]
-Duplicates = Literal["group", "keep", "drop"]
+Duplicates = Literal["near", "group", "keep", "drop"]
 Rows = NDArray[np.int64]
 
 MAX_BYTES = 256 * 2**20
@@ -31,7 +31,8 @@ OPTIMISTIC = (
 class Split:
     """Sorted rows of an `ImageSet` for each part, and what was decided to get them.
 
-    `leaking` are the test rows with an identical twin in `train`.
+    `leaking` are the test rows with an identical twin in `train`, `near_twins` those with an
+    identical or near one; None where nobody looked for near-twins.
     """
 
     train: Rows
@@ -44,6 +45,7 @@ class Split:
     counts: dict[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     leaking: Rows = field(default_factory=lambda: np.empty(0, np.int64))
+    near_twins: Rows | None = None
 
 
 def make_split(
@@ -53,6 +55,7 @@ def make_split(
     seed: int = 0,
     fraction: float = 1.0,
     train_size: int | None = None,
+    twins: Twins | None = None,
 ) -> Split:
     """Divide a data set; validation and test do not depend on the fraction.
 
@@ -63,11 +66,14 @@ def make_split(
             ``train_test`` is for a source without validation part and keeps its whole training
             part, so that the test images are also validation and the best epoch is optimistic.
         duplicates: ``group`` keeps identical images on one side (official: training images with a
-            twin in a test part are left out); ``drop`` keeps one image of a group, none if its
-            labels conflict; ``keep`` ignores copies, so that some test images leak.
+            twin in a test part are left out), ``near`` also near-twins, see `find_twins`; ``drop``
+            keeps one of identical images, none if their labels conflict; ``keep`` ignores copies,
+            so that some test images leak.
         seed: split seed, not the training seed: repeats of a training share a split.
         fraction: share of the training part to use, in (0, 1]; smaller ones lie inside larger ones.
         train_size: number of training images to use instead of a fraction.
+        twins: of these images, if known; ``near`` looks for them itself, the others then do not
+            count near-twins.
 
     Raises:
         UserError: impossible fraction or size, no usage to follow, or a class left without images.
@@ -82,9 +88,11 @@ def make_split(
     """
     check_amount(fraction, train_size)
     rng = _generator(data.fingerprint, seed)
-    groups = duplicate_groups(data.images)
+    if duplicates == "near" and twins is None:
+        twins = find_twins(data.images)
+    copies = duplicate_groups(data.images) if twins is None else twins.copies
     notes: list[str] = []
-    usable = _one_of_each_group(data, groups, protocol) if duplicates == "drop" else None
+    usable = _one_of_each_group(data, copies, protocol) if duplicates == "drop" else None
     side = np.full(len(data), TRAIN) if protocol == "ratio" else _official_sides(data)
     if protocol == "train_test":
         _check_train_test(side, data)
@@ -100,19 +108,23 @@ def make_split(
                 notes.append(f"the source has no {name} part: a tenth of Training serves as it")
     counts = {"dropped": int((side == OUT).sum())}
     if duplicates == "group":
-        counts["moved"] = _keep_groups_together(side, groups, protocol)
+        counts["moved"] = _keep_groups_together(side, copies, protocol)
+    elif duplicates == "near" and twins is not None:
+        counts["moved"] = _keep_groups_together(side, twins.groups, protocol)
     train = _reduce(np.flatnonzero(side == TRAIN), data, fraction, train_size, rng)
-    in_train = np.isin(groups, groups[train])
-    for part, name in ((VAL, "val"), (TEST, "test")):
-        counts[f"{name}_with_twin_in_train"] = int((in_train & (side == part)).sum())
     val, test = (np.flatnonzero(side == part) for part in (VAL, TEST))
     if protocol == "train_test":
         val = test
-        counts["val_with_twin_in_train"] = counts["test_with_twin_in_train"]
-    leaking = np.intersect1d(test, np.flatnonzero(in_train))
+    in_train = np.isin(copies, copies[train])
+    seen = None if twins is None else twins.seen(train)
+    for rows, name in ((val, "val"), (test, "test")):
+        counts[f"{name}_with_twin_in_train"] = int(in_train[rows].sum())
+        if seen is not None:
+            counts[f"{name}_with_near_twin_in_train"] = int(seen[rows].sum())
     return Split(
         *(train, val, test, data.fingerprint, protocol, duplicates, seed),
-        *(counts, tuple(notes), leaking),
+        *(counts, tuple(notes), test[in_train[test]]),
+        None if seen is None else test[seen[test]],
     )
 
 
@@ -226,7 +238,10 @@ def to_manifest(split: Split, data: ImageSet) -> dict[str, object]:
         part: dict(zip(data.classes, class_counts(data, rows).tolist(), strict=True))
         for part, rows in ((part, getattr(split, part)) for part in PARTS)
     }
-    return manifest | {part: getattr(split, part).tolist() for part in (*PARTS, "leaking")}
+    for part in (*PARTS, "leaking", "near_twins"):
+        rows = getattr(split, part)
+        manifest[part] = None if rows is None else rows.tolist()
+    return manifest
 
 
 def class_counts(data: ImageSet, rows: np.ndarray) -> np.ndarray:
@@ -243,7 +258,7 @@ def read_manifest(path: Path, data: ImageSet) -> Split:
     try:
         content = json.loads(path.read_text())
         parts = {part: np.asarray(content[part], dtype=np.int64) for part in PARTS}
-        leaking = np.intersect1d(parts["test"], np.asarray(content.get("leaking", []), np.int64))
+        twins = {name: _of_test(content, name, parts) for name in ("leaking", "near_twins")}
         known: dict[str, Any] = {
             name: content[name] for name in ("fingerprint", "protocol", "duplicates", "seed")
         }
@@ -265,8 +280,14 @@ def read_manifest(path: Path, data: ImageSet) -> Split:
     if any(len(part) == 0 for part in parts.values()):
         raise UserError(f"expected images in train, val and test but {path} leaves one empty")
     known |= {"counts": content.get("counts", {}), "notes": tuple(content.get("notes", ()))}
-    known["leaking"] = leaking
-    return Split(**(known | parts))
+    known["leaking"] = np.empty(0, np.int64) if twins["leaking"] is None else twins["leaking"]
+    return Split(**(known | parts), near_twins=twins["near_twins"])
+
+
+def _of_test(content: dict[str, Any], name: str, parts: dict[str, Rows]) -> Rows | None:
+    """Return the test rows that a manifest lists under a name; None where it does not."""
+    rows = content.get(name)
+    return None if rows is None else np.intersect1d(parts["test"], np.asarray(rows, np.int64))
 
 
 # --- The probe set: the few images on which every model and every epoch is looked at

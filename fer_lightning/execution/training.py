@@ -1,12 +1,16 @@
 """One training in a process of its own; nothing here waits for it unless told to."""
 
+import errno
 import fcntl
 import os
 import signal
+import socket
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import IO, Literal, Self
@@ -19,10 +23,13 @@ from fer_lightning.runs.files import FILES
 
 Outcome = Literal["done", "failed", "stopped"]
 TICK = 0.2  # seconds between looks at a training
+SOON, AT_LAST = 3.0, 8.0  # seconds after SIGTERM: an exception, the end of the process
 PATIENCE = 60.0  # seconds that a training may take to end when asked to
 OF_ONE_RUN = ("WANDB_RUN_ID", "WANDB_SWEEP_ID", "WANDB_SWEEP_PARAM_PATH")  # never of many
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 INTERRUPTED, TERMINATED = 130, 143  # exit codes of a training after Ctrl-C and SIGTERM
+HELD = "FER_LIGHTNING_HELD"  # the folder whose lock a study or sweep holds for this process
+NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)  # of some network file systems
 
 
 class Stopped(Exception):  # noqa: N818 (not an error)
@@ -74,6 +81,31 @@ def only_one(path: Path, what: str) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def alone_in(folder: Path, say: Callable[[str], None]) -> Iterator[None]:
+    """Hold the lock of a run folder, unless the study or sweep that started this process does.
+
+    Args:
+        folder: of the run.
+        say: told where the file system has no locks.
+
+    Raises:
+        UserError: another process is at work there.
+        OSError: the folder cannot be written.
+    """
+    if os.environ.get(HELD) == str(folder.resolve()):
+        yield
+        return
+    with ExitStack() as held:
+        try:
+            held.enter_context(only_one(folder / FILES["lock"].name, "training"))
+        except OSError as error:
+            if error.errno not in NO_LOCKS:
+                raise
+            say(f"{folder} cannot be locked ({error.strerror}): start nothing else there")
+        yield
+
+
 def try_lock(file: IO[str]) -> bool:
     """Lock a file unless another process has; a child that inherits the file shares the lock.
 
@@ -87,6 +119,76 @@ def try_lock(file: IO[str]) -> bool:
     except BlockingIOError:
         return False
     return True
+
+
+# --- An end within seconds
+
+
+class Deadline:
+    """After SIGTERM ends the process in time, whatever it is doing.
+
+    Lightning notes the signal and ends between two batches. What takes longer, such as pictures,
+    is ended by an exception, and what cannot be interrupted together with the process. Every file
+    is written as a whole, so that a run can be resumed from wherever it was.
+
+    Args:
+        last_words: said before the process is ended by force.
+        code: the exit code.
+    """
+
+    def __init__(self, last_words: Callable[[], None], code: int) -> None:
+        self.last_words, self.code = last_words, code
+        self.over, self.soon = threading.Event(), False
+
+    def __enter__(self) -> Self:
+        self.before = signal.getsignal(signal.SIGTERM)
+        self.active = threading.current_thread() is threading.main_thread() and (
+            self.before == signal.SIG_DFL  # otherwise somebody else sees to it
+        )
+        if self.active:
+            heard, self.told = socket.socketpair()
+            self.told.setblocking(False)
+            signal.signal(signal.SIGTERM, self._asked)
+            self.fd = signal.set_wakeup_fd(self.told.fileno(), warn_on_full_buffer=False)
+            watch = partial(self._watch, heard, threading.get_ident())
+            threading.Thread(target=watch, daemon=True).start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.met()
+        if self.active:
+            signal.set_wakeup_fd(self.fd)
+            self.told.close()
+            signal.signal(signal.SIGTERM, self.before)
+
+    def met(self) -> None:
+        """The process is at its end."""
+        self.over.set()
+
+    def _asked(self, number: int, frame: FrameType | None) -> None:
+        """Leave some seconds to whoever noted the signal too."""
+        if self.soon:
+            raise SystemExit(self.code)
+
+    def _watch(self, heard: socket.socket, main: int) -> None:
+        """Wait for the signal in a thread; the main one may not hear it for minutes."""
+        with heard:
+            while number := heard.recv(1):  # nothing when the other end is closed
+                if number[0] == signal.SIGTERM:
+                    break
+            else:
+                return
+        if not self.over.wait(SOON):
+            self.soon = True
+            signal.pthread_kill(main, signal.SIGTERM)
+        if not self.over.wait(AT_LAST - SOON):
+            try:
+                self.last_words()
+            finally:
+                os._exit(self.code)
+
+
+# --- A training
 
 
 class Training:
@@ -113,7 +215,7 @@ class Training:
     ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.log, self.command, self.done, self.prepare = log, command, done, prepare
-        self.environment = dict(environment or {})
+        self.environment = {**(environment or {}), HELD: str(folder.resolve())}
         self.lock = (folder / FILES["lock"].name).open("a+")
         self.process: subprocess.Popen[bytes] | None = None
         self.began = time.monotonic()

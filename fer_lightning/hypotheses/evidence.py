@@ -10,6 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from fer_lightning.data.regions import FACE, Regions
 from fer_lightning.errors import UserError
+from fer_lightning.hypotheses.truth import Truth, shipped_truth
+from fer_lightning.runs.files import FILES, PAPER_METHOD
 from fer_lightning.runs.run import Run, cell_name
 from fer_lightning.statistics import ALPHA
 
@@ -19,6 +21,8 @@ Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]
 Key = tuple[str, float, int]  # model, fraction, seed
 Group = tuple[str, float]  # model, fraction
+ByRegion = dict[tuple[Resolution, str], Floats]  # (n,) by resolution and region
+PER_IMAGE = ("exact", "label maps", "landmarks")  # regions of each image; the other is "template"
 
 
 @dataclass(frozen=True)
@@ -44,11 +48,19 @@ class Focus:
     lfr: Mapping[tuple[Resolution, str], Floats]
     # (n,) by resolution, of the primary region; NaN for a zero map
     lsi: Mapping[Resolution, Floats] = field(default_factory=dict)
-    # mean log LFR of it at the matched resolution, by null map ("untrained 0")
+    # mask AUC and mass ratio, as `lfr`; empty where they were measured before these were kept
+    auc: Mapping[tuple[Resolution, str], Floats] = field(default_factory=dict)
+    mass: Mapping[tuple[Resolution, str], Floats] = field(default_factory=dict)
+    # mean mass ratio of the primary region at the matched resolution with zero maps as 1, by null
+    # map ("untrained 0")
     nulls: Mapping[str, float] = field(default_factory=dict)
-    # (n,) by fill: what hiding it cost the true class's logit beyond random patches
+    # (n,) by fill: what hiding it cost the true class's centred logit beyond random patches
     excess: Mapping[str, Floats] = field(default_factory=dict)
     regions: Regions = FACE  # of the data set
+    # (n,) where each image's regions come from, such as "landmarks"; None where nobody wrote it
+    regions_from: NDArray[np.str_] | None = None
+    method: str = PAPER_METHOD  # that made the maps
+    architecture: str = ""  # the network's registered name; the study's name where it is unknown
 
     def primary(self, at: Resolution) -> Floats:
         """LFR of the primary region."""
@@ -58,15 +70,37 @@ class Focus:
         """Whether LFR of the primary region is known at a resolution."""
         return (at, self.regions.primary) in self.lfr
 
+    @property
+    def per_image(self) -> NDArray[np.bool_]:
+        """Which images have regions of their own and not those of a template, (n,)."""
+        if self.regions_from is None:
+            return np.zeros(len(self.ids), dtype=bool)
+        return np.isin(self.regions_from, PER_IMAGE)
 
-class Evidence(NamedTuple):
+
+@dataclass(frozen=True)
+class Evidence:
     """What hypotheses are judged by."""
 
     cells: Mapping[Key, Cell]  # finished ones by model, fraction and seed
-    focus: Mapping[Key, Focus]  # likewise, of those that somebody looked into
+    focus: Mapping[Key, Focus]  # by the paper's method, of those that somebody looked into
     fractions: tuple[float, ...]  # planned ones; what is missing leaves a verdict undecided
     seeds: tuple[int, ...]  # planned ones
     alpha: float = ALPHA  # of each family of tests
+    others: Mapping[str, Mapping[Key, Focus]] = field(default_factory=dict)  # by other methods
+    truth: Truth = field(default_factory=shipped_truth)  # which method may be believed
+    runs: tuple[Run, ...] = ()  # finished ones, for what is in neither of the first two
+    planned: bool = True  # whether somebody planned this; else what was found is taken for it
+
+    @property
+    def said_to_be(self) -> str:
+        """What fractions and seeds are, in a sentence: planned, or merely found."""
+        return "planned" if self.planned else "found, for there is no plan"
+
+    @property
+    def methods(self) -> dict[str, Mapping[Key, Focus]]:
+        """Where models look, by method; the paper's is the first."""
+        return {PAPER_METHOD: self.focus, **self.others}
 
 
 T = TypeVar("T", bound=Cell | Focus)
@@ -164,13 +198,28 @@ def cells_of(runs: Iterable[Run]) -> list[Cell]:
     ]
 
 
-def focus_of(runs: Iterable[Run]) -> list[Focus]:
-    """Return where each run looks; runs that nobody looked into are left out."""
-    return [_focus(run) for run in runs if len(run.focus_samples)]
+def focus_of(runs: Iterable[Run], methods: Sequence[str] | None = (PAPER_METHOD,)) -> list[Focus]:
+    """Return where each run looks, one for each method that was measured.
+
+    Args:
+        runs: those that nobody looked into are left out.
+        methods: those wanted; None for all.
+
+    Raises:
+        UserError: a damaged table.
+    """
+    found = []
+    for run in runs:
+        table = FILES["focus_samples"].read(run.path)
+        if table is None or not len(table):
+            continue
+        for method, samples in table.groupby("method", sort=False):
+            if methods is None or method in methods:
+                found.append(_focus(run, str(method), samples))
+    return found
 
 
-def _focus(run: Run) -> Focus:
-    samples = run.focus_samples
+def _focus(run: Run, method: str, samples: pd.DataFrame) -> Focus:
     if "row" not in samples or samples.duplicated(["row", "resolution"]).any():
         raise UserError(
             f"expected one line for each image and resolution in the focus_samples.csv of "
@@ -178,50 +227,91 @@ def _focus(run: Run) -> Focus:
         )
     samples = samples.sort_values("row")
     parts = {name: samples[samples["resolution"] == name] for name in RESOLUTIONS}
-    native = parts["native"]
-    matched = parts["matched"]
+    native, matched = parts["native"], parts["matched"]
     primary = run.regions.primary
-    excess = f"excess_{primary}_"  # followed by the fill: mean, blur
     if len(matched) and not np.array_equal(matched["row"], native["row"]):
         raise UserError(
             f"expected the same images at both resolutions in the focus_samples.csv of {run.path} "
             "but they differ; measure the focus again"
         )
+    table = run.focus_by("focus", method)
+    lfr = _by_region(parts, "lfr")
     return Focus(
         model=run.model,
         fraction=run.fraction,
         seed=run.seed,
         ids=native["row"].to_numpy(dtype=np.int64),
-        lfr={
-            (name, column.removeprefix("lfr_")): _numbers(part, column)
-            for name, part in parts.items()
-            if len(part)
-            for column in part.columns
-            if column.startswith("lfr_")
-        },
+        lfr=lfr,
         lsi={name: _numbers(part, f"lsi_{primary}") for name, part in parts.items() if len(part)},
-        nulls=_nulls(run.focus, primary),
-        excess={
-            column.removeprefix(excess): _numbers(native, column)
-            for column in native.columns
-            if column.startswith(excess)
-        },
+        auc=_measured(_by_region(parts, "auc"), lfr),
+        mass=_measured(_by_region(parts, "mass"), lfr),
+        nulls=_nulls(table, primary),
+        excess=_starting(native, f"centred_{primary}_"),
         regions=run.regions,
+        regions_from=_regions_from(native, table),
+        method=method,
+        architecture=str(run.summary.get("model") or run.model),
     )
 
 
+def _by_region(parts: Mapping[Resolution, pd.DataFrame], name: str) -> ByRegion:
+    """Return the columns of a measure by resolution and region."""
+    return {
+        (at, region): values
+        for at, part in parts.items()
+        if len(part)
+        for region, values in _starting(part, f"{name}_").items()
+    }
+
+
+def _measured(found: ByRegion, lfr: ByRegion) -> ByRegion:
+    """Leave out what is empty where LFR is not: another method's rows brought the column."""
+    return {
+        place: values
+        for place, values in found.items()
+        if place in lfr and not (np.isnan(values) & ~np.isnan(lfr[place])).any()
+    }
+
+
+def _starting(table: pd.DataFrame, prefix: str) -> dict[str, Floats]:
+    """Return the columns whose names start so by the rest of their names."""
+    return {
+        str(column).removeprefix(prefix): _numbers(table, column)
+        for column in table.columns
+        if str(column).startswith(prefix)
+    }
+
+
+def _regions_from(samples: pd.DataFrame, table: pd.DataFrame) -> NDArray[np.str_] | None:
+    """Return where each image's regions come from; of all alike where only the table says it."""
+    if "regions_from" in samples and samples["regions_from"].notna().all():
+        return samples["regions_from"].to_numpy(dtype=np.str_)
+    words = table["regions_from"] if "regions_from" in table else pd.Series(dtype=str)
+    if words.isna().any() or words.nunique() != 1:
+        return None
+    return np.full(len(samples), str(words.iloc[0]))
+
+
 def _nulls(table: pd.DataFrame, primary: str) -> dict[str, float]:
-    """Return mean log LFR of the primary region at the matched resolution, by null map."""
-    if not len(table):
+    """Return the mean mass ratio of the primary region at the matched resolution, by null map.
+
+    The table's means leave zero maps out; here they count as 1. Rows for each image's own regions
+    go before those of a template where the table has both.
+    """
+    if not {"mass_ratio", "zero_maps", "n"} <= set(table.columns):
         return {}
     wanted = (table["resolution"] == "matched") & (table["masks"] == "given")
     rows = table[wanted & (table["region"] == primary) & (table["source"] != "model")]
-    return {
-        row["source"] + ("" if pd.isna(row["seed"]) else f" {row['seed']:g}"): float(
-            row["lfr_log_mean"]
-        )
-        for _, row in rows.iterrows()
-    }
+    if "regions_from" in rows and rows["regions_from"].isin(PER_IMAGE).any():
+        rows = rows[rows["regions_from"].isin(PER_IMAGE)]
+    mean, zero, n = (_numbers(rows, name) for name in ("mass_ratio", "zero_maps", "n"))
+    share = zero / np.maximum(n, 1)
+    values = np.where(share == 1, 0.0, mean) * (1 - share) + share
+    names = [
+        str(source) + ("" if np.isnan(seed) else f" {seed:g}")
+        for source, seed in zip(rows["source"], _numbers(rows, "seed"), strict=True)
+    ]
+    return dict(zip(names, values.tolist(), strict=True))
 
 
 def _numbers(table: pd.DataFrame, column: str) -> Floats:

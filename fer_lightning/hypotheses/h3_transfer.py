@@ -1,5 +1,7 @@
 """H3: do pre-trained features help one model less than the other?"""
 
+from collections.abc import Sequence
+
 from pydantic import Field
 
 from fer_lightning.hypotheses.contrast import Question, answer
@@ -20,10 +22,9 @@ class TwoTransfers(TwoModels):
     second_pretrained: Model = Field(description="the second model, pre-trained,")
 
 
-@hypothesis("H3", TwoTransfers)
-def transfer(asked: TwoTransfers, evidence: Evidence) -> list[Verdict]:
-    """Judge at each fraction whether the first gains more from pre-training than the second."""
-    questions = [
+def gains(asked: TwoTransfers, fractions: Sequence[float]) -> list[Question]:
+    """Ask at each fraction whether the first gains more from pre-training than the second."""
+    return [
         Question(
             f"pre-training helps {asked.second} less than {asked.first} at "
             f"{100 * fraction:g} % of the training data",
@@ -35,9 +36,14 @@ def transfer(asked: TwoTransfers, evidence: Evidence) -> list[Verdict]:
                 (1, (asked.second, fraction)),
             ),
         )
-        for fraction in sorted(evidence.fractions)
+        for fraction in sorted(fractions)
     ]
-    verdicts = answer("H3", questions, evidence, "difference of gains")
+
+
+@hypothesis("H3", TwoTransfers, questions=gains)
+def transfer(asked: TwoTransfers, evidence: Evidence) -> list[Verdict]:
+    """Judge at each fraction whether the first gains more from pre-training than the second."""
+    verdicts = answer("H3", gains(asked, evidence.fractions), evidence, "difference of gains")
     for verdict in verdicts:
         verdict.caveats.append(CAVEAT)
     return verdicts

@@ -56,7 +56,8 @@ def gaps_and_gains(
 
     Returns:
         Rows with `quantity`, `paper`, `ours`, `low`, `high`, `level`, `apart` (ours minus the
-        paper's), `seeds` and `n`; NaN for what one side does not have.
+        paper's), `seeds` and `n`; NaN for what one side does not have. Intervals are for the
+        architecture, with one seed for these trainings.
     """
     questions = [
         (
@@ -77,7 +78,7 @@ def gaps_and_gains(
     rows: list[Row] = []
     for quantity, theirs, terms in questions:
         found = contrast(Question("", quantity, terms), cells, seeds, alpha=alpha)
-        row = UNKNOWN if found is None else found.row
+        row = UNKNOWN if found is None else found.shown
         rows.append(
             {
                 "quantity": quantity,

@@ -7,8 +7,12 @@ from typing import Annotated, Any, NamedTuple, TypeVar
 from pydantic import AfterValidator, ConfigDict, Field, ValidationInfo, model_validator
 
 from fer_lightning.errors import UserError, nearest
+from fer_lightning.hypotheses.contrast import Question
 from fer_lightning.hypotheses.evidence import Cell, Evidence, Focus, by_key
+from fer_lightning.hypotheses.truth import Truth, shipped_truth
 from fer_lightning.hypotheses.verdict import Verdict
+from fer_lightning.runs.files import PAPER_METHOD
+from fer_lightning.runs.run import Run
 from fer_lightning.schema import Schema, check
 from fer_lightning.statistics import ALPHA
 
@@ -68,19 +72,23 @@ A = TypeVar("A", bound=Asked)
 Judge = Callable[[A, Evidence], list[Verdict]]
 
 
+Ask = Callable[[A, Sequence[float]], list[Question]]
+
+
 class Hypothesis(NamedTuple):
     """How a hypothesis is judged, what it must be told, and whether to ask it without a study."""
 
     judge: Judge[Any]
     schema: type[Asked]
     by_default: bool
+    questions: Ask[Any] | None = None  # on accuracies, of which power can be told beforehand
 
 
 HYPOTHESES: dict[str, Hypothesis] = {}
 
 
 def hypothesis(
-    name: str, schema: type[A], by_default: bool = False
+    name: str, schema: type[A], by_default: bool = False, questions: Ask[A] | None = None
 ) -> Callable[[Judge[A]], Judge[A]]:
     """Register a function that judges a hypothesis; study files then may ask it.
 
@@ -88,34 +96,40 @@ def hypothesis(
         name: in study files and reports, such as "H4".
         schema: what an entry of a study file holds: `TwoModels`, or another subclass of `Asked`.
         by_default: ask it of the first two models where no study says what to ask.
+        questions: its family of sums of accuracies at given fractions, if it is of this kind;
+            ``study --dry-run`` then says how many seeds they need.
 
     Raises:
         UserError: the name is taken by another function.
 
-    >>> @hypothesis("H0", TwoModels)
+    >>> @hypothesis("H99", TwoModels)
     ... def nothing(asked, evidence):
-    ...     return [Verdict("H0", f"{asked.first} exists", "undecided", "", "")]
-    >>> asked = read_asked([{"hypothesis": "H0", "first": "cnn", "second": "vit"}], ["cnn", "vit"])
+    ...     return [Verdict("H99", f"{asked.first} exists", "undecided", "", "")]
+    >>> asked = read_asked([{"hypothesis": "H99", "first": "cnn", "second": "vit"}], ["cnn", "vit"])
     >>> judge_all(asked, [], [], [1.0], [42])[0].statement
     'cnn exists'
-    >>> _ = HYPOTHESES.pop("H0")
+    >>> _ = HYPOTHESES.pop("H99")
     """
 
     def register(judge: Judge[A]) -> Judge[A]:
         taken = HYPOTHESES.get(name)
         if taken is not None and taken.judge.__qualname__ != judge.__qualname__:
             raise UserError(f"expected a new name of a hypothesis but '{name}' is taken; rename it")
-        HYPOTHESES[name] = Hypothesis(judge, schema, by_default)
+        HYPOTHESES[name] = Hypothesis(judge, schema, by_default, questions)
         return judge
 
     return register
 
 
 def register_hypothesis(
-    name: str, judge: Judge[A], schema: type[A], by_default: bool = False
+    name: str,
+    judge: Judge[A],
+    schema: type[A],
+    by_default: bool = False,
+    questions: Ask[A] | None = None,
 ) -> None:
     """Register a hypothesis of another package; arguments as for `hypothesis`."""
-    hypothesis(name, schema, by_default)(judge)
+    hypothesis(name, schema, by_default, questions)(judge)
 
 
 def list_hypotheses() -> list[str]:
@@ -163,19 +177,39 @@ def judge_all(
     fractions: Sequence[float],
     seeds: Sequence[int],
     alpha: float = ALPHA,
+    truth: Truth | None = None,
+    runs: Iterable[Run] = (),
+    planned: bool = True,
 ) -> list[Verdict]:
     """Judge every hypothesis asked; each is a family of tests by itself.
 
     Args:
         asked: as `read_asked` gives them.
         cells: finished ones.
-        focus: of finished ones.
+        focus: of finished ones, by any method.
         fractions: planned ones; what is missing leaves a verdict undecided.
         seeds: planned ones.
         alpha: of each family.
+        truth: which method may be believed; what we measured without it.
+        runs: finished ones, for hypotheses that read more of them.
+        planned: whether fractions and seeds were planned; else what was found is taken for it.
 
     Raises:
         UserError: two results for one cell, or cells without a common test image.
     """
-    evidence = Evidence(by_key(cells), by_key(focus), tuple(fractions), tuple(seeds), alpha)
-    return [v for one in asked for v in HYPOTHESES[one.hypothesis].judge(one, evidence)]
+    looks: dict[str, list[Focus]] = {PAPER_METHOD: []}
+    for one in focus:
+        looks.setdefault(one.method, []).append(one)
+    found = {method: by_key(several) for method, several in looks.items()}
+    evidence = Evidence(
+        by_key(cells),
+        found.pop(PAPER_METHOD),
+        tuple(fractions),
+        tuple(seeds),
+        alpha,
+        others=found,
+        truth=shipped_truth() if truth is None else truth,
+        runs=tuple(runs),
+        planned=planned,
+    )
+    return [v for entry in asked for v in HYPOTHESES[entry.hypothesis].judge(entry, evidence)]

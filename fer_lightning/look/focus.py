@@ -1,21 +1,24 @@
 """Everything that is measured of where a model looks, in one call."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
-from fer_lightning.data.regions import Regions
+from fer_lightning.data.masks import regions_word, template
+from fer_lightning.data.regions import FACE, Regions
 from fer_lightning.errors import UserError
-from fer_lightning.look.controls.hiding import Hiding, answers, hide_regions
+from fer_lightning.look.controls.hiding import Hiding, answers, correlate, hide_regions
 from fer_lightning.look.controls.masks import variants
 from fer_lightning.look.controls.null_maps import SEEDS, null_maps, untrained_twin
+from fer_lightning.look.frozen import BATCH
 from fer_lightning.look.heat import GRID, match, to_heat
 from fer_lightning.look.measure import measure, measure_variants, summarise_regions, usable
 from fer_lightning.look.methods import explain
 
 Target = Literal["predicted", "true"]
+Controls = Literal["full", "maps"]  # with maps that know nothing beside them, or alone
 Row = dict[str, float | int | str]
 MODEL = "model"  # the name of a model's own maps beside those that know nothing
 
@@ -44,12 +47,14 @@ class Sample(NamedTuple):
         labels: (N,) true classes, on the CPU.
         masks: (N, R, H, W) bool in the order of `regions`.
         regions: of their data set.
+        regions_from: where each image's masks come from, as `find_masks` says; empty if unknown.
     """
 
     images: Tensor
     labels: Tensor
     masks: Tensor
     regions: Regions
+    regions_from: tuple[str, ...] = ()
 
     def check(self) -> None:
         """Refuse masks that do not belong to the images, before any map is made.
@@ -86,7 +91,7 @@ def model_maps(
     sample: Sample,
     target: Target = "predicted",
     method: str = "grad_cam",
-    batch_size: int = 256,
+    batch_size: int = BATCH,
 ) -> Source:
     """Make a model's own maps.
 
@@ -122,7 +127,7 @@ def map_sources(
     target: Target = "predicted",
     method: str = "grad_cam",
     twin_seeds: Sequence[int] = SEEDS,
-    batch_size: int = 256,
+    batch_size: int = BATCH,
 ) -> list[Source]:
     """Make the maps of a model and all null maps for it; the model's are the first.
 
@@ -145,7 +150,13 @@ def map_sources(
 
 
 def tabulate(
-    sources: Sequence[Source], masks: Tensor, regions: Regions, seed: int = 0, grid: int = GRID
+    sources: Sequence[Source],
+    masks: Tensor,
+    regions: Regions,
+    seed: int = 0,
+    grid: int = GRID,
+    regions_from: Sequence[str] = (),
+    controls: Controls = "full",
 ) -> list[Row]:
     """Measure all maps at their own and at one common resolution, under all variants of the masks.
 
@@ -155,12 +166,20 @@ def tabulate(
         regions: of the data set.
         seed: of the shuffled masks.
         grid: cells along each side of the common resolution.
+        regions_from: where each image's masks come from, as in `Sample`.
+        controls: "maps" leaves out all variants of the masks but the given ones.
 
     Returns:
-        Tidy rows: `source`, `seed`, `resolution` ("native" or "matched"), `grid`, `masks`
-        ("given", "dilated", "eroded", "shuffled"), and what `summarise_regions` gives.
+        Tidy rows: `source`, `seed`, `resolution` ("native" or "matched"), `grid`, `masks` ("given",
+        "dilated", "eroded", "shuffled"; with landmarks also "accepted": only the images that have
+        some, "template", "area_matched"), and what `summarise_regions` gives.
     """
-    every = variants(masks.cpu(), seed)
+    accepted = torch.tensor([word == "landmarks" for word in regions_from], dtype=torch.bool)
+    fixed = _template(masks) if accepted.any() and regions is FACE else None
+    given = masks.cpu()
+    every: Mapping[Any, Tensor] = {"given": given}
+    if controls == "full":
+        every = variants(given, seed, fixed)
     stacked = torch.stack(list(every.values()), dim=1)  # (N, V, R, H, W)
     rows: list[Row] = []
     for source in sources:
@@ -170,7 +189,11 @@ def tabulate(
         )
         for resolution, cells, heat in resolutions:
             found = measure_variants(heat, stacked, regions)
-            for variant, values in zip(every, found, strict=True):
+            measured: dict[str, dict[str, Tensor]] = dict(zip(every, found, strict=True))
+            if fixed is not None and controls == "full":
+                kept = {name: values[accepted] for name, values in measured["given"].items()}
+                measured = {"given": measured.pop("given"), "accepted": kept, **measured}
+            for variant, values in measured.items():
                 names: Row = {
                     "source": source.name,
                     "seed": source.seed,
@@ -182,6 +205,12 @@ def tabulate(
     return rows
 
 
+def _template(masks: Tensor) -> Tensor:
+    """The template for masks of this size, (R, H, W)."""
+    found = template((masks.shape[-2], masks.shape[-1]))
+    return torch.stack([torch.tensor(found[name]) for name in FACE.order])
+
+
 def focus_table(
     model: nn.Module,
     sample: Sample,
@@ -190,7 +219,7 @@ def focus_table(
     method: str = "grad_cam",
     twin_seeds: Sequence[int] = SEEDS,
     grid: int = GRID,
-    batch_size: int = 256,
+    batch_size: int = BATCH,
 ) -> list[Row]:
     """Return the tidy table of a model; arguments as for `map_sources` and `tabulate`.
 
@@ -205,7 +234,7 @@ def focus_table(
     """
     sample.check()
     sources = map_sources(model, sample, seed, target, method, twin_seeds, batch_size)
-    return tabulate(sources, sample.masks, sample.regions, seed, grid)
+    return tabulate(sources, sample.masks, sample.regions, seed, grid, sample.regions_from)
 
 
 class Focus(NamedTuple):
@@ -237,7 +266,9 @@ def measure_focus(
     target: Target = "predicted",
     method: str = "grad_cam",
     grid: int = GRID,
-    batch_size: int = 256,
+    batch_size: int = BATCH,
+    controls: Controls = "full",
+    hidden: Hiding | None = None,
 ) -> Focus:
     """Measure a model's maps with all controls, and what hiding regions does.
 
@@ -249,6 +280,9 @@ def measure_focus(
         method: the kind of map.
         grid: cells along each side of matched maps.
         batch_size: images in one pass.
+        controls: "maps" measures the model's own maps alone: no null maps, no untrained twins, no
+            other variants of the masks.
+        hidden: what `hide_sample` found, which does not depend on the method.
 
     Raises:
         UserError: masks that do not belong to the images.
@@ -256,24 +290,50 @@ def measure_focus(
     sample.check()
     regions = sample.regions
     ways: dict[str, Any] = {"target": target, "method": method, "batch_size": batch_size}
-    sources = map_sources(model, sample, seed, **ways)
+    if controls == "full":
+        sources = map_sources(model, sample, seed, **ways)
+    else:
+        sources = [model_maps(model, sample, **ways)]
     heat = {"native": sources[0].heat, "matched": match(sources[0].heat, grid)}
     values = {name: measure(maps, sample.masks, regions) for name, maps in heat.items()}
     row = regions.row(regions.primary)
     said = {"lfr": regions.primary, "background": "background"}
-    hidden = hide_regions(
+    hidden = hide_sample(model, sample, seed, batch_size) if hidden is None else hidden
+    hidden = correlated(
+        hidden, {region: values["native"][name][:, row] for name, region in said.items()}
+    )
+    predicted = answers(model, sample.images, batch_size).argmax(1)
+    table = tabulate(sources, sample.masks, regions, seed, grid, sample.regions_from, controls)
+    return Focus(sources, table, values, hidden, predicted, method, regions)
+
+
+def hide_sample(model: nn.Module, sample: Sample, seed: int = 0, batch_size: int = BATCH) -> Hiding:
+    """Hide the regions of a sample once, whatever the methods that are then compared with it."""
+    return hide_regions(
         model,
         sample.images,
         sample.labels,
         sample.masks,
-        regions,
-        {region: values["native"][name][:, row] for name, region in said.items()},
+        sample.regions,
         seeds=range(seed, seed + 3),
         batch_size=batch_size,
     )
-    predicted = answers(model, sample.images, batch_size).argmax(1)
-    table = tabulate(sources, sample.masks, regions, seed, grid)
-    return Focus(sources, table, values, hidden, predicted, method, regions)
+
+
+def correlated(hidden: Hiding, focus: Mapping[str, Tensor]) -> Hiding:
+    """Add to the rows of hidden regions how well a method's maps foretell what hiding did.
+
+    Args:
+        hidden: as `hide_regions` returns it.
+        focus: by region, (N,) what the maps say of it.
+    """
+    rows = [
+        row | correlate(focus[str(row["region"])], hidden.excess[f"{row['region']}_{row['fill']}"])
+        if row["patch"] == "region" and row["region"] in focus
+        else row
+        for row in hidden.rows
+    ]
+    return Hiding(rows, hidden.excess)
 
 
 def tables_of(
@@ -289,11 +349,30 @@ def tables_of(
         classes: names of the classes.
     """
     tables = {
-        "focus": found.table,
-        "focus_samples": sample_rows(found, sample.labels, rows, files, classes),
+        "focus": with_regions_from(found.table, sample.regions_from),
+        "focus_samples": [
+            {**row, "regions_from": sample.regions_from[i // len(found.values)]}
+            if sample.regions_from
+            else row
+            for i, row in enumerate(sample_rows(found, sample.labels, rows, files, classes))
+        ],
         "hiding": found.hidden.rows,
     }
     return {name: with_method(table, found.method) for name, table in tables.items()}
+
+
+def with_regions_from(rows: Sequence[Row], regions_from: Sequence[str]) -> list[Row]:
+    """Say in each row of the focus table which regions it is about.
+
+    >>> with_regions_from([{"masks": "given"}, {"masks": "template"}], ["landmarks"])[1]
+    {'masks': 'template', 'regions_from': 'template'}
+    """
+    word = regions_word(regions_from)
+    if not word:
+        return list(rows)
+    return [
+        {**row, "regions_from": "template" if row["masks"] == "template" else word} for row in rows
+    ]
 
 
 def with_method(rows: Sequence[Row], method: str) -> list[Row]:
@@ -312,7 +391,11 @@ def sample_rows(
     files: Sequence[str],
     classes: Sequence[str],
 ) -> list[Row]:
-    """Return one row for each image and resolution: its focus numbers and what hiding did."""
+    """Return one row for each image and resolution: its focus numbers and what hiding did.
+
+    For each region `lfr_`, `lsi_`, `mass_` (mass ratio) and `auc_` (mask AUC); and by how much more
+    the true class's centred logit dropped than under random patches, `centred_<region>_<fill>`.
+    """
     table: list[Row] = []
     primary = found.regions.row(found.regions.primary)
     for i, (row, file, label) in enumerate(zip(rows, files, labels.tolist(), strict=True)):
@@ -324,12 +407,12 @@ def sample_rows(
             "correct": int(found.predicted[i] == label),
         }
         drops: Row = {
-            f"excess_{name}": drop[i].item() for name, drop in found.hidden.excess.items()
+            f"centred_{name}": drop[i].item() for name, drop in found.hidden.excess.items()
         }
         for resolution, numbers in found.values.items():
             focus = {
                 f"{name}_{region}": numbers[name][i, r].item()
-                for name in ("lfr", "lsi")
+                for name in ("lfr", "lsi", "mass", "auc")
                 for r, region in enumerate(found.regions.rows)
             }
             background = numbers["background"][i, primary].item()

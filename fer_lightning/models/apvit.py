@@ -151,6 +151,8 @@ class APViT112(PatchTransformer):
     ((4, 4), ('stem.',))
     """
 
+    scales_itself = True  # to [-1, 1], in the stem
+
     def __init__(
         self,
         num_classes: int = 7,

@@ -1,11 +1,13 @@
 """The questions every model answers, so that nothing else needs to know which model it has."""
 
 import inspect
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
+import torch
 from torch import Tensor, nn
 
 from fer_lightning.errors import UserError
@@ -20,7 +22,9 @@ class VisionModel(nn.Module, ABC):
     """A classifier of (B, C, H, W) images in [0, 1] that can also say where it looks.
 
     Every subclass takes ``num_classes``, ``in_chans`` and ``image_size`` first, gives every
-    argument a default, and sets ``self.head``, the last linear layer.
+    argument a default, sets ``self.head``, the last linear layer, and begins its work on images
+    with ``self.scaled(images)``: a model carries the scale that it was trained with, and everybody
+    feeds it [0, 1].
 
     Hooks on its layers see nothing in a model that is compiled in place and called; call its
     `forward`, `features` or `attend`, which are never compiled.
@@ -34,6 +38,14 @@ class VisionModel(nn.Module, ABC):
     num_prefix_tokens: int = 0  # tokens such as [CLS] that stand before those of the patches
     pooling: AttentivePooling | None = None  # what is kept; None if nothing can be dropped
     fetching: ClassVar[tuple[str, ...]] = ()  # arguments that make the constructor fetch weights
+    scales_itself: bool = False  # images are brought to a scale that published weights expect
+    pixel_mean: Tensor | None  # (C, 1, 1) in [0, 1]; None takes pixels as they are
+    pixel_std: Tensor | None
+
+    def __init__(self) -> None:
+        super().__init__()
+        for name in ("pixel_mean", "pixel_std"):  # no weights: a checkpoint's description has them
+            self.register_buffer(name, None, persistent=False)
 
     def __new__(cls, *args: Any, **kwargs: Any) -> "VisionModel":
         """Remember the arguments (copying and unpickling call this without any)."""
@@ -53,6 +65,72 @@ class VisionModel(nn.Module, ABC):
         """Return the shape of the images it was built for, (B, C, H, W)."""
         size = self.init_args["image_size"]
         return batch, self.init_args["in_chans"], size, size
+
+    @property
+    def scale(self) -> dict[str, list[float]] | None:
+        """The ``mean`` and ``std`` of each channel by which it standardises images, or None."""
+        if self.pixel_mean is None or self.pixel_std is None:
+            return None
+        mean, std = self.pixel_mean.flatten(), self.pixel_std.flatten()
+        return {"mean": mean.tolist(), "std": std.tolist()}
+
+    def set_scale(self, mean: Sequence[float] = (), std: Sequence[float] = ()) -> None:
+        """Standardise images from now on; without numbers they are taken as they are.
+
+        Args:
+            mean: of each channel of images in [0, 1].
+            std: standard deviation of each channel.
+
+        Raises:
+            UserError: numbers that cannot be, or a model that does not use `scaled`.
+
+        >>> from fer_lightning.models import CNN
+        >>> model = CNN()
+        >>> model.set_scale(mean=[0.5], std=[0.25])
+        >>> model.scaled(torch.ones(1, 1, 2, 2)).mean().item(), model.scale
+        (2.0, {'mean': [0.5], 'std': [0.25]})
+        """
+        if not len(mean) and not len(std):
+            self.pixel_mean = self.pixel_std = None
+            return
+        chans = self.init_args["in_chans"]
+        if not len(mean) == len(std) == chans or not all(
+            math.isfinite(m) and math.isfinite(s) and s > 0 for m, s in zip(mean, std, strict=True)
+        ):
+            raise UserError(
+                f"expected a mean and a positive standard deviation for each of {chans} channels "
+                f"but got {list(mean)!r:.60} and {list(std)!r:.60}"
+            )
+        weight = next(self.parameters()).detach()
+        if self.scales_itself:
+            why = "scales them itself, as its weights expect"
+        elif not self._uses_scale(weight):
+            why = "does not begin with self.scaled(images)"
+        else:
+            self.pixel_mean = weight.new_tensor(mean).view(-1, 1, 1)
+            self.pixel_std = weight.new_tensor(std).view(-1, 1, 1)
+            return
+        raise UserError(
+            f"expected a model that can standardise images but {type(self).__name__} {why}; "
+            "use --data.scale=unit"
+        )
+
+    def scaled(self, x: Tensor) -> Tensor:
+        """Return images in [0, 1], (B, C, H, W), at the scale that the model was trained with."""
+        if self.pixel_mean is None or self.pixel_std is None:
+            return x
+        return (x - self.pixel_mean) / self.pixel_std
+
+    @torch.no_grad()
+    def _uses_scale(self, weight: Tensor) -> bool:
+        """Ask whether a mean that is no number makes features that are none."""
+        before = self.pixel_mean, self.pixel_std
+        try:
+            self.pixel_mean = self.pixel_std = weight.new_full((1,), math.nan)
+            with in_eval_mode(self):
+                return bool(self.features(weight.new_zeros(self.input_shape())).isnan().all())
+        finally:
+            self.pixel_mean, self.pixel_std = before
 
     def forward(self, x: Tensor) -> Tensor:
         """Return logits, (B, num_classes)."""

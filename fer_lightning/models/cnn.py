@@ -81,7 +81,8 @@ class CNN(VisionModel):
 
     def features(self, x: Tensor) -> Tensor:
         """Return the output of the feature layer, (B, feature_width)."""
-        return self.feature_layer(self.stages(x.contiguous(memory_format=torch.channels_last)))
+        x = self.scaled(x).contiguous(memory_format=torch.channels_last)
+        return self.feature_layer(self.stages(x))
 
     @property
     def cam_layer(self) -> nn.Module:

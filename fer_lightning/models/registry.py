@@ -2,7 +2,7 @@
 
 import inspect
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from typing import Any, TypeVar
@@ -185,8 +185,18 @@ def _registered(model: VisionModel) -> str | None:
     return next((name for name, entry in MODELS.items() if entry.model is type(model)), None)
 
 
+def default_args(model: VisionModel) -> dict[str, Any]:
+    """Return the defaults of the arguments that a model's class takes, as plain values.
+
+    >>> default_args(create_model("cnn", dropout=0.1))["dropout"]
+    0.5
+    """
+    known = inspect.signature(type(model).__init__).parameters
+    return {k: _plain(p.default) for k, p in known.items() if p.default is not p.empty}
+
+
 def describe(model: VisionModel) -> dict[str, Any]:
-    """Return a model's name and arguments as plain values, enough for `rebuild`.
+    """Return a model's name, arguments and scale as plain values, enough for `rebuild`.
 
     A model that nobody registered is named by its import path.
 
@@ -194,17 +204,22 @@ def describe(model: VisionModel) -> dict[str, Any]:
     0.1
     """
     name = _registered(model) or import_path(type(model))
-    return {"name": name, "init_args": _plain(model.rebuild_args())}
+    scale = {} if model.scale is None else {"scale": model.scale}
+    return {"name": name, "init_args": _plain(model.rebuild_args()), **scale}
 
 
-def rebuild(description: dict[str, Any]) -> VisionModel:
+def rebuild(description: dict[str, Any], most: int = MOST_PARAMETERS) -> VisionModel:
     """Make a new, untrained model from a description, which may come from an untrusted file.
 
     Only names of models that are registered or imported and plain values are accepted: nothing is
     imported and nothing is read.
 
+    Args:
+        description: as `describe` writes it.
+        most: parameters that it may ask for.
+
     Raises:
-        UserError: the description is not one that `describe` writes.
+        UserError: the description is not one that `describe` writes, or asks for more.
 
     >>> type(rebuild({"name": "cnn", "init_args": {"num_classes": 3}}))
     <class 'fer_lightning.models.cnn.CNN'>
@@ -231,12 +246,37 @@ def rebuild(description: dict[str, Any]) -> VisionModel:
             f"expected arguments of model '{name}' but got {args!r:.80}, which cannot be built "
             f"({error}); the checkpoint is damaged"
         ) from error
-    if size > MOST_PARAMETERS:
+    if size > most:
         raise UserError(
-            f"expected a model of at most {MOST_PARAMETERS:,} parameters but the description asks "
+            f"expected a model of at most {most:,} parameters but the description asks "
             f"for {size:,}; the checkpoint is damaged"
         )
-    return create_model(name, **args)
+    model = create_model(name, **args)
+    model.set_scale(**scale_of(description))
+    return model
+
+
+def scale_of(description: Mapping[str, Any]) -> dict[str, list[float]]:
+    """Read the scale of a description as arguments of `VisionModel.set_scale`; {} for [0, 1].
+
+    Raises:
+        UserError: something else stands there.
+
+    >>> scale_of({"scale": {"mean": [0.5], "std": [0.2]}}), scale_of({"name": "vit"})
+    ({'mean': [0.5], 'std': [0.2]}, {})
+    """
+    match description.get("scale"):
+        case None:
+            return {}
+        case {"mean": list(mean), "std": list(std)} if all(
+            isinstance(value, float) for value in (*mean, *std)
+        ):
+            return {"mean": mean, "std": std}
+        case other:
+            raise UserError(
+                f"expected the mean and std of pixels as a model's scale but got {other!r:.80}; "
+                "the checkpoint was not written by this program"
+            )
 
 
 def _plain(value: Any, levels: int = 3) -> Any:

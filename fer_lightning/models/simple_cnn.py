@@ -48,7 +48,8 @@ class SimpleCNN(VisionModel):
 
     def features(self, x: Tensor) -> Tensor:
         """Return the mean over all places of the last feature maps, (B, 128)."""
-        return self.stages(x.contiguous(memory_format=torch.channels_last)).mean((2, 3))
+        x = self.scaled(x).contiguous(memory_format=torch.channels_last)
+        return self.stages(x).mean((2, 3))
 
     @property
     def cam_layer(self) -> nn.Module:

@@ -45,8 +45,8 @@ class SmallResNet(VisionModel):
 
     def features(self, x: Tensor) -> Tensor:
         """Return the mean over all places of the last feature maps, (B, 64)."""
-        x = F.relu(self.stem(x.contiguous(memory_format=torch.channels_last)))
-        return self.blocks(x).mean((2, 3))
+        x = self.scaled(x).contiguous(memory_format=torch.channels_last)
+        return self.blocks(F.relu(self.stem(x))).mean((2, 3))
 
     @property
     def cam_layer(self) -> nn.Module:

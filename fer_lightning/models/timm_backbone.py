@@ -284,7 +284,7 @@ class Timm(VisionModel):
                 f"expected images of 1 or {config.input_size[0]} channels for the published "
                 f"weights of {name} but got {in_chans}; set preprocess to false"
             )
-        self.preprocess = preprocess
+        self.preprocess = self.scales_itself = preprocess
         if input_size is None:
             input_size = config.input_size[-1] if preprocess else image_size
         check_sizes(input_size=input_size)
@@ -335,6 +335,7 @@ class Timm(VisionModel):
 
     def prepare(self, x: Tensor) -> Tensor:
         """Return what the backbone takes of images in [0, 1], (B, in_chans, H, W)."""
+        x = self.scaled(x)
         if x.shape[-1] != self.input_size:
             size = (self.input_size, self.input_size)
             x = F.interpolate(x, size, mode=self.interpolation, antialias=True)

@@ -1,12 +1,14 @@
 """Weights from files that may be of another model, damaged or hostile."""
 
 import hashlib
+import io
 import math
 import pickle
+import pickletools
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import torch
 from torch import Tensor, nn
@@ -19,6 +21,27 @@ CONTAINERS = ("state_dict_ema", "state_dict", "model_ema", "model")  # keys that
 NET = "net."  # of the model's weights inside the LightningModule's
 HEAD = "head."
 LEAST_SHARE = 0.5  # of a part's weights that a file must hold to be of the same architecture
+# What a file of tensors and plain values names; torch itself would also call bytearray and
+# FloatTensor, which take as much memory as a number in the file says.
+NAMED = frozenset(
+    {
+        "collections OrderedDict",
+        "collections Counter",
+        "torch._utils _rebuild_tensor",
+        "torch._utils _rebuild_tensor_v2",
+        "torch._utils _rebuild_parameter",
+        "torch.nn.parameter Parameter",
+        "torch Size",
+        "torch device",
+        "_codecs encode",
+        "builtins set",
+        "__builtin__ set",
+    }
+)
+MOST_STEPS = 2_000_000  # of a pickle; a checkpoint of this package takes about 10,000
+LEGACY_PICKLES = 4  # of the format before torch 1.6; the last holds the values
+FREE = 1 << 20  # bytes that any file may ask for
+MOST_TIMES = 4  # how often the tensors may hold the bytes of the file; tied weights are in it once
 UNCOUNTED = "num_batches_tracked"  # of BatchNorm: says nothing about an architecture
 
 
@@ -56,22 +79,108 @@ def _read_safetensors(path: Path) -> dict[str, Tensor]:
 
     try:
         return load_file(path)
-    except SafetensorError as error:
+    except (SafetensorError, LookupError, ValueError, RuntimeError, OSError) as error:
         raise UserError(f"expected a safetensors file but {path} is none ({error})") from error
 
 
 def _read_torch(path: Path) -> Any:
     try:
-        return torch.load(path, map_location="cpu", weights_only=True)
+        return load_torch(path)
     except pickle.UnpicklingError as error:
         raise UserError(
             f"expected weights only, but {path} holds other objects, which could execute code, or "
             "is no torch checkpoint; save the model's state_dict() or use safetensors"
         ) from error
-    except (RuntimeError, EOFError, zipfile.BadZipFile) as error:
+    except NOT_TORCH as error:
         raise UserError(
             f"expected a torch checkpoint but {path} is damaged or of another kind; fetch it again"
         ) from error
+
+
+# what torch raises where a file is cut, mutated, or none of its own
+NOT_TORCH = (
+    RuntimeError,
+    EOFError,
+    LookupError,
+    ValueError,
+    TypeError,
+    AttributeError,
+    AssertionError,
+    OSError,
+    MemoryError,
+    zipfile.BadZipFile,
+)
+
+
+def load_torch(path: Path) -> Any:
+    """Read a torch file: no code is executed, and no more memory taken than the file is large.
+
+    Raises:
+        pickle.UnpicklingError: it names something else than tensors and plain values.
+        NOT_TORCH: it is damaged, or asks for more memory.
+    """
+    size = path.stat().st_size
+    if zipfile.is_zipfile(path):
+        _check_zip(path, size)
+    else:
+        with path.open("rb") as file:  # of before torch 1.6: pickles one after the other
+            for number in range(LEGACY_PICKLES):
+                most = max(size, FREE) if number == LEGACY_PICKLES - 1 else None
+                _check_names(file, most, old=True)
+    content = torch.load(path, map_location="cpu", weights_only=True)
+    needed = sum(tensor.numel() * tensor.element_size() for tensor in _tensors(content))
+    if needed > max(FREE, MOST_TIMES * size):
+        raise ValueError(f"its tensors would take {needed:,} bytes, the file has {size:,}")
+    return content
+
+
+def _check_zip(path: Path, size: int) -> None:
+    with zipfile.ZipFile(path) as archive:
+        members = archive.infolist()
+        if sum(member.file_size for member in members) > size:  # compressed, or one inside another
+            raise ValueError(f"it unpacks to more than its {size:,} bytes")
+        for member in members:
+            if member.filename.endswith("/data.pkl"):
+                _check_names(io.BytesIO(archive.read(member)))
+
+
+def _check_names(pickled: IO[bytes], most: int | None = None, old: bool = False) -> None:
+    """Refuse a pickle that names anything to call but what tensors and plain values need.
+
+    Args:
+        pickled: read up to the end of the first pickle.
+        most: elements that a tensor may have. The old format takes room for as many as a number in
+            it says; the new one compares the number with what is there.
+        old: of the old format, which has no names by the stack.
+    """
+    for step, (opcode, value, _) in enumerate(pickletools.genops(pickled)):
+        if step > MOST_STEPS:
+            raise ValueError(f"its values take more than {MOST_STEPS:,} steps to make")
+        if opcode.name == "GLOBAL" and not _is_plain(str(value)):
+            raise pickle.UnpicklingError(f"it names {value}")
+        if old and opcode.name == "STACK_GLOBAL":
+            raise pickle.UnpicklingError("it names something as no torch file of before 1.6 does")
+        of_size = opcode.name.startswith(("BININT", "LONG1"))
+        if most is not None and of_size and isinstance(value, int) and value > most:
+            raise ValueError(f"it asks for {value:,} elements, the file has {most:,} bytes")
+
+
+def _is_plain(name: str) -> bool:
+    """Tell whether a name of a pickle stands for plain values, or a kind of number or storage."""
+    module, _, kind = name.partition(" ")
+    if module != "torch" or kind in ("TypedStorage", "UntypedStorage"):
+        return name in NAMED
+    is_type = isinstance(getattr(torch, kind, None), torch.dtype)
+    return name in NAMED or is_type or kind.endswith("Storage")
+
+
+def _tensors(value: Any, levels: int = 8) -> Iterator[Tensor]:
+    """Yield the tensors in nested containers."""
+    if isinstance(value, Tensor):
+        yield value
+    elif isinstance(value, Mapping | list | tuple) and levels:
+        for inner in value.values() if isinstance(value, Mapping) else value:
+            yield from _tensors(inner, levels - 1)
 
 
 def strip_prefixes(state_dict: Mapping[str, Tensor]) -> dict[str, Tensor]:

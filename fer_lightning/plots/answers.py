@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from fer_lightning.data.labels import MOST_NAMED
 from fer_lightning.errors import UserError
 from fer_lightning.plots import style
 from fer_lightning.plots.style import BLUE, GREY, MIDDLE, new_figure, styled, tidy
@@ -19,7 +20,8 @@ def confusion_figure(
 ) -> Figure:
     """Draw the row-normalised confusion matrix, with counts in small print and recall beside it.
 
-    A class without images has a note in place of percentages.
+    A class without images has a note in place of percentages. Above `MOST_NAMED` classes there are
+    colours alone, and some of the classes' names.
 
     Args:
         counts: (K, K), row = true class, column = predicted class.
@@ -41,6 +43,36 @@ def confusion_figure(
     figure = new_figure(MIDDLE, max(1.6, 3.6 * min(K, 8) / 7), title, _caption(counts))
     matrix, bars = figure.subplots(1, 2, width_ratios=(5, 1), sharey=True)
     matrix.imshow(share, cmap="Blues", vmin=0, vmax=1, aspect="auto")
+    matrix.set(xlabel="predicted", ylabel="true")
+    matrix.spines[:].set_visible(False)
+    if K > MOST_NAMED:
+        some = range(0, K, _step(K))
+        matrix.set_xticks(some, [classes[k] for k in some], rotation=90)
+        matrix.set_yticks(some, [classes[k] for k in some])
+        bars.fill_betweenx(np.arange(K), share.diagonal(), step="mid", color=BLUE, linewidth=0)
+        _recall_axis(bars)
+    else:
+        _with_numbers(matrix, counts, share, classes)
+        _recall(bars, share.diagonal(), totals)
+    for axes in (matrix, bars):
+        tidy(axes)
+        axes.tick_params(which="both", length=0)
+    return figure
+
+
+def _step(classes: int) -> int:
+    """Every so many classes one is named."""
+    return -(-classes // MOST_NAMED)
+
+
+def _with_numbers(
+    matrix: Axes,
+    counts: NDArray[np.integer[Any]],
+    share: NDArray[np.floating[Any]],
+    classes: Sequence[str],
+) -> None:
+    """Write percentages and counts into the cells, and the names of all classes beside them."""
+    K, totals = len(classes), counts.sum(1)
     centred: dict[str, Any] = {"ha": "center", "va": "center"}
     for row in range(K):
         if not totals[row]:
@@ -53,16 +85,9 @@ def confusion_figure(
     tilted = {"rotation": 45, "ha": "right"} if K > 3 else {"ha": "center"}
     matrix.set_xticks(range(K), classes, rotation_mode="anchor", **tilted)
     matrix.set_yticks(range(K), classes)
-    matrix.set(xlabel="predicted", ylabel="true")
-    matrix.spines[:].set_visible(False)
     matrix.set_xticks(np.arange(1, K) - 0.5, minor=True)
     matrix.set_yticks(np.arange(1, K) - 0.5, minor=True)
     matrix.grid(which="minor", color="white", linewidth=1)
-    _recall(bars, share.diagonal(), totals)
-    for axes in (matrix, bars):
-        tidy(axes)
-        axes.tick_params(which="both", length=0)
-    return figure
 
 
 def _cell(axes: Axes, row: int, column: int, share: float, count: int, big: float) -> None:
@@ -83,6 +108,10 @@ def _recall(
     for row, total in enumerate(totals):
         words = f"{recall[row]:.2f}\nn = {total}" if total else "n = 0"
         axes.text(1.05, row, words, fontsize=6, va="center")
+    _recall_axis(axes)
+
+
+def _recall_axis(axes: Axes) -> None:
     axes.axvline(1, color=GREY, linewidth=0.5)
     axes.set(xlim=(0, 1), xticks=[0, 1], xlabel="recall")
     axes.spines["left"].set_visible(False)
@@ -95,8 +124,14 @@ def _caption(counts: NDArray[np.integer[Any]]) -> str:
         return "No predictions."
     present = counts.sum(1) > 0
     recall = counts.diagonal()[present] / counts.sum(1)[present]
+    K = len(counts)
+    how = "Percent of each true class, small print: images."
+    if K > MOST_NAMED:
+        how = (
+            f"Share of each true class, white 0, dark 1. One in {_step(K)} of {K:,} classes named."
+        )
     return (
-        f"Percent of each true class, small print: images. Accuracy {counts.trace() / total:.3f}, "
+        f"{how} Accuracy {counts.trace() / total:.3f}, "
         f"mean recall {recall.mean():.3f} over {present.sum()} classes, {total:,} images."
     )
 

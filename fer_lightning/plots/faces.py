@@ -1,6 +1,6 @@
 """A sheet of faces by class, whatever the data set."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -179,4 +179,71 @@ def hero(
         handlelength=1.2,
         columnspacing=1.2,
     )
+    return figure
+
+
+def landmark_sheet(
+    groups: Mapping[str, tuple[NDArray[np.uint8], NDArray[np.float32], NDArray[np.floating]]],
+    columns: int = 12,
+) -> Figure:
+    """Lay out faces with their landmarks and scores, one block per group.
+
+    Args:
+        groups: title → pictures (N, C, H, W), points (N, 68, 2) in their pixels, scores (N,).
+        columns: faces in a row.
+    """
+    rows = [max(1, -(-len(score) // columns)) for _, _, score in groups.values()]
+    figure = Figure(figsize=(columns * LARGEST, sum(rows) * LARGEST + len(rows) * 0.3))
+    blocks = figure.subfigures(len(rows), 1, height_ratios=rows, squeeze=False)[:, 0]
+    for block, count, (title, (images, points, scores)) in zip(
+        blocks, rows, groups.items(), strict=True
+    ):
+        block.suptitle(title, fontsize=8)
+        tiles = block.subplots(count, columns, squeeze=False).ravel()
+        block.subplots_adjust(0.01, 0.01, 0.99, 1 - 0.3 / (count * LARGEST + 0.3), 0.05, 0.05)
+        for tile in tiles:
+            tile.axis("off")
+        for tile, image, some, score in zip(tiles, images, points, scores, strict=False):
+            height, width = image.shape[1:]
+            tile.imshow(image.transpose(1, 2, 0), cmap="gray", extent=(0, width, height, 0))
+            tile.scatter(*some.T, s=0.6, c="tab:cyan", linewidths=0)
+            tile.text(1, height - 1, f"{score:.2f}", fontsize=4, color="yellow")
+            tile.set(xlim=(0, width), ylim=(height, 0))
+    return figure
+
+
+PAIRS, PAIR_COLUMNS = 60, 6  # on a sheet of near-twins
+
+
+def pairs_sheet(
+    images: NDArray[np.uint8],
+    pairs: NDArray[np.int64],
+    correlation: NDArray[np.float32],
+    mirrored: NDArray[np.bool_],
+    seed: int = 0,
+) -> Figure:
+    """Lay out pairs of near-twins, the least alike first: half of them those, half at random.
+
+    Args:
+        images: (N, 1, H, W).
+        pairs: (M, 2) rows.
+        correlation: (M,) how alike they are.
+        mirrored: (M,) whether the second is shown mirrored.
+        seed: of the choice.
+    """
+    order = np.argsort(correlation, kind="stable")
+    least, rest = order[: PAIRS // 2], order[PAIRS // 2 :]
+    drawn = np.random.default_rng(seed).permutation(rest)[: PAIRS - len(least)]
+    chosen = np.concatenate([least, drawn[np.argsort(correlation[drawn], kind="stable")]])
+    rows = max(1, -(-len(chosen) // PAIR_COLUMNS))
+    figure = Figure(figsize=(2 * PAIR_COLUMNS, 1.25 * rows), layout="constrained")
+    axes = figure.subplots(rows, PAIR_COLUMNS, squeeze=False).ravel()
+    for axis in axes:
+        axis.set_axis_off()
+    for axis, place in zip(axes, chosen, strict=False):
+        one, other = images[pairs[place], 0]
+        both = np.concatenate([one, other[:, ::-1] if mirrored[place] else other], axis=1)
+        axis.imshow(both, cmap="gray", vmin=0, vmax=255)
+        flipped = ", mirrored" if mirrored[place] else ""
+        axis.set_title(f"{correlation[place]:.3f}{flipped}", fontsize=7)
     return figure

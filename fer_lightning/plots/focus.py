@@ -21,6 +21,7 @@ from fer_lightning.plots.style import (
     GREY,
     MIDDLE,
     legend,
+    model_look,
     new_figure,
     note,
     region_colours,
@@ -417,4 +418,48 @@ def focus_by_method(
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     sns.move_legend(axes, "best", title="", frameon=False)
     tidy(axes)
+    return figure
+
+
+Bounds = tuple[float, float, float]  # low, mean, high
+
+
+@styled
+def separation_by_method(
+    found: Mapping[str, Mapping[str, Mapping[str, Bounds]]], least: float, title: str
+) -> Figure:
+    """Draw how well methods tell two models apart whose truth is known: one panel per model.
+
+    Args:
+        found: model → method → metric → bounds of the separation, from 0 to 1.
+        least: the lowest bound that passes.
+        title: of the figure.
+
+    >>> figure = separation_by_method({"cnn": {"grad_cam": {"LFR": (0.7, 0.8, 0.9)}}}, 0.9, "t")
+    >>> [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    ['grad_cam']
+    """
+    methods = list(dict.fromkeys(method for of in found.values() for method in of))
+    metrics = list(
+        dict.fromkeys(metric for of in found.values() for some in of.values() for metric in some)
+    )
+    figure = new_figure(DOUBLE, 0.9 + 0.28 * len(methods), title, legend_rows=1)
+    panels = figure.subplots(1, len(found), sharex=True, sharey=True, squeeze=False)[0]
+    drawn: dict[str, Artist] = {}
+    for axes, (model, of) in zip(panels, found.items(), strict=True):
+        axes.axvline(least, color=BLACK, linewidth=0.6, linestyle="--", zorder=1)
+        axes.axvline(0.5, color=GREY, linewidth=0.6, zorder=1)
+        for row, method in enumerate(methods):
+            for k, (metric, (low, mean, high)) in enumerate(of.get(method, {}).items()):
+                place = row + 0.6 * ((k + 0.5) / len(metrics) - 0.5)
+                look = model_look(metrics.index(metric))
+                axes.plot([low, high], [place, place], color=look.colour, linewidth=1.4)
+                (drawn[metric],) = axes.plot(
+                    mean, place, color=look.colour, marker=look.marker, markersize=4, linestyle=""
+                )
+        axes.set(title=model, xlabel="separation of p = 0 and p = 1", xlim=(-0.02, 1.02))
+        tidy(axes)
+    panels[0].set_yticks(range(len(methods)), methods)
+    panels[0].set_ylim(len(methods) - 0.5, -0.5)
+    legend(figure, drawn, len(drawn))
     return figure

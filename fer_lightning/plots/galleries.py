@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from numpy.typing import NDArray
 
+from fer_lightning.data.labels import MOST_NAMED
 from fer_lightning.plots import style
 from fer_lightning.plots.faces import outline, region_entries
 from fer_lightning.plots.style import (
@@ -31,12 +32,17 @@ from fer_lightning.plots.style import (
 
 Arrange = Literal["right_wrong", "given"]
 NAMES, HEAD, LINE = 0.8, 0.22, 0.2  # inches for class names, headings and predictions
-PAIR, MIDDLE_GAP = 2.16, 0.3  # tiles: a face and its overlay with a gap; between the halves
+METHOD_LINE = 0.09  # inches for a line of a method's name
+GROUP_GAP, MIDDLE_GAP = 0.16, 0.3  # tiles: between a face's tiles and the next; the halves
 
 HEADINGS = ("✓ right", "✗ wrong")
 CAPTION = (
-    "Each pair: the image, and the same image under its heat map. Below it the predicted class and "
-    "its probability; ✓ right, ✗ wrong."
+    "Each group: the image, and the same image under its heat map{by}. Below it the predicted "
+    "class and its probability; ✓ right, ✗ wrong."
+)
+SIGNED = (
+    " ±: nothing in this map speaks for the class, so the map is shown with its sign, blue against "
+    "the class, red for it."
 )
 INFERNO = mpl.colormaps["inferno"]
 OPACITY = 0.6  # of the hottest place
@@ -61,22 +67,28 @@ def gradcam_gallery(
     per_side: int = 2,
     arrange: Arrange = "right_wrong",
     zero: NDArray[np.bool_] | None = None,
+    methods: Sequence[str] = (),
+    signed: NDArray[np.bool_] | None = None,
 ) -> Figure:
-    """Show each face and where the model looked at it.
+    """Show each face and where the model looked at it, by one method or several side by side.
 
     Args:
         faces: (N, H, W) grey or (N, H, W, 3).
-        overlays: (N, S, S, 3) the face with its heat map, contours and boxes.
+        overlays: (N, S, S, 3) the face with its heat map, contours and boxes, or (N, M, S, S, 3)
+            by M methods.
         labels: (N,) true classes.
         predictions: (N,) predicted classes.
         confidences: (N,) of the prediction, 0 to 1.
-        classes: names in label order; each gets a row, also one without images.
+        classes: names in label order; each gets a row, also one without images. Of more than
+            `MOST_NAMED` classes the first that have images get one.
         title: model, epoch, data set and its fingerprint.
         per_side: pairs left and right of the middle.
         arrange: "right_wrong" puts the first right predictions of a class on the left and the first
             wrong ones on the right; "given" keeps the order of the arrays, so that the same
             face stands at the same place in each epoch.
-        zero: (N,) which maps have no heat at all; it is said below them.
+        zero: (N,) or (N, M) which maps are zero everywhere; it is said below them.
+        methods: titles of the M methods.
+        signed: (N, M) which maps are drawn with their sign, because nothing speaks for the class.
 
     >>> faces, overlays = np.zeros((2, 48, 48), np.uint8), np.zeros((2, 96, 96, 3), np.uint8)
     >>> answers = np.array([0, 0]), np.array([0, 1]), np.array([0.9, 0.6])
@@ -86,23 +98,40 @@ def gradcam_gallery(
     """
     style.check_lengths(labels=labels, faces=faces, overlays=overlays)
     style.check_lengths(labels=labels, predictions=predictions, confidences=confidences)
-    half = per_side * PAIR
+    overlays = overlays[:, None] if overlays.ndim == 4 else overlays
+    M = overlays.shape[1]
+    group = 1 + M + GROUP_GAP
+    half = per_side * group
     tile = (style.DOUBLE - 2 * style.EDGE - NAMES) / (2 * half + MIDDLE_GAP)  # inches
-    left, head, row_height = NAMES / tile, HEAD / tile, 1 + LINE / tile
+    named = [name.replace(" ", "\n") for name in methods] if M > 1 else []
+    lines = max((name.count("\n") + 1 for name in named), default=0)
+    titles, row_height = HEAD / tile, 1 + LINE / tile
+    left, head = NAMES / tile, titles * (arrange == "right_wrong" or not named)
+    head += lines * METHOD_LINE / tile
     columns = left + 2 * half + MIDDLE_GAP
+    by = f" by {', '.join(methods)}, from left to right" if named else ""
+    caption = CAPTION.format(by=by) + (SIGNED if signed is not None and signed.any() else "")
+    shown_classes = list(range(len(classes)))
+    if len(classes) > MOST_NAMED:
+        shown_classes = np.unique(labels)[:MOST_NAMED].tolist() or [0]
+        caption += f" {len(shown_classes)} of {len(classes):,} classes: the first with images."
     figure, axes = style.board(
-        style.DOUBLE, columns, head + row_height * len(classes), title, CAPTION
+        style.DOUBLE, columns, head + row_height * len(shown_classes), title, caption
     )
     starts = (left, left + half + MIDDLE_GAP)
     if arrange == "right_wrong":
         for start, word, colour in zip(starts, HEADINGS, (style.RIGHT, style.WRONG), strict=True):
-            axes.text(start, head / 2, word, color=colour, fontweight="bold", va="center")
+            axes.text(start, titles / 2, word, color=colour, fontweight="bold", va="center")
     small: dict[str, Any] = {"fontsize": style.SMALL, "color": style.GREY, "va": "center"}
-    for row, name in enumerate(classes):
+    for x in (start + i * group for start in starts for i in range(per_side)):
+        for m, word in enumerate(named, start=1):
+            place_of: dict[str, Any] = {"ha": "center", "va": "bottom", "linespacing": 1.0}
+            axes.text(x + m + 0.5, head - 0.03, word, fontsize=5.5, color=style.GREY, **place_of)
+    for row, label in enumerate(shown_classes):
         top = head + row * row_height
-        members = np.flatnonzero(labels == row)
-        right = predictions[members] == row
-        axes.text(0, top + 0.4, name, fontweight="bold", va="center")
+        members = np.flatnonzero(labels == label)
+        right = predictions[members] == label
+        axes.text(0, top + 0.4, classes[label], fontweight="bold", va="center")
         score = f"{right.sum()} of {len(right)} right" if len(right) else "no images"
         axes.text(0, top + 0.68, score, **small)
         if arrange == "right_wrong":
@@ -111,17 +140,34 @@ def gradcam_gallery(
             shown = members[:per_side], members[per_side : 2 * per_side]
         for start, word, chosen in zip(starts, ("right", "wrong"), shown, strict=True):
             for place_in_half, k in enumerate(chosen):
-                x = start + place_in_half * PAIR
+                x = start + place_in_half * group
                 style.place(axes, faces[k], x, top)
-                style.place(axes, overlays[k], x + 1, top)
+                for m, one in enumerate(overlays[k], start=1):
+                    style.place(axes, one, x + m, top)
+                    if signed is not None and signed[k, m - 1]:
+                        axes.text(x + m + 0.06, top + 0.17, "±", color="white", fontsize=7)
                 answer = f"{classes[predictions[k]]} {100 * confidences[k]:.0f} %"
-                answer += ", no heat" if zero is not None and zero[k] else ""
+                answer += _no_heat(zero, k, methods)
                 is_right = bool(labels[k] == predictions[k])
-                _answer(axes, x, top, answer, is_right, 2, 1.0 if is_right else 1.6, style.SMALL)
+                width = 1.0 if is_right else 1.6
+                _answer(axes, x, top, answer, is_right, 1 + M, width, style.SMALL)
             if not len(chosen) and arrange == "right_wrong" and len(members):
                 text = f"no {word} prediction\namong {len(members)} images"
                 axes.text(start, top + 0.5, text, style="italic", **small)
     return figure
+
+
+def _no_heat(zero: NDArray[np.bool_] | None, k: int, methods: Sequence[str]) -> str:
+    """Say by which methods image k has a map without any heat.
+
+    >>> _no_heat(np.array([[True, False]]), 0, ["Grad-CAM", "Gradient"])
+    ', no heat by Grad-CAM'
+    """
+    empty = np.atleast_1d(zero[k]) if zero is not None else np.zeros(1, bool)
+    if not empty.any():
+        return ""
+    names = [name for name, none in zip(methods, empty, strict=False) if none]
+    return f", no heat by {', '.join(names)}" if len(methods) > 1 else ", no heat"
 
 
 def _answer(

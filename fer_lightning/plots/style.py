@@ -59,6 +59,7 @@ RIGHT, WRONG = BLUE, VERMILLION
 
 _LOOK = {
     "font.size": 8,
+    "text.parse_math": False,  # a class may be called $a^$
     "axes.titlesize": 8,
     "axes.labelsize": 8,
     "legend.fontsize": 7,

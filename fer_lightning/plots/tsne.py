@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
+from fer_lightning.data.labels import MOST_NAMED
 from fer_lightning.errors import UserError
 from fer_lightning.plots import style
 
@@ -22,7 +23,9 @@ def tsne_figure(
     quality: Mapping[str, float],
     title: str = "",
 ) -> Figure:
-    """Draw one mark per image; each class has a colour and a shape of its own.
+    """Draw one mark per image; each class has a colour and a shape, of its own up to ten classes.
+
+    Of more than `MOST_NAMED` classes the largest are named.
 
     The axes have no ticks: t-SNE's coordinates mean nothing.
 
@@ -42,23 +45,27 @@ def tsne_figure(
         raise UserError(
             f"expected points of shape (N, 2) but got {points.shape}; lay them out first"
         )
-    columns = min(3, len(classes))
-    rows = math.ceil(len(classes) / columns)
-    figure = style.new_figure(
-        style.SINGLE, style.SINGLE - 0.2, title, _caption(labels, quality), legend_rows=rows
-    )
+    sizes = np.bincount(labels, minlength=len(classes))
+    named, caption = list(range(len(classes))), _caption(labels, quality)
+    if len(classes) > MOST_NAMED:
+        named = sorted(np.argsort(-sizes, kind="stable")[:MOST_NAMED].tolist())
+        caption += f" Named: the {MOST_NAMED} largest of {len(classes):,} classes; marks repeat."
+    columns = min(3, len(named))
+    rows = math.ceil(len(named) / columns)
+    figure = style.new_figure(style.SINGLE, style.SINGLE - 0.2, title, caption, legend_rows=rows)
     axes = figure.subplots()
     order = np.random.default_rng(0).permutation(len(points))  # no class lies on top of all others
     entries: dict[str, Artist] = {}
-    for place, name in enumerate(classes):
+    for place in named:
         colour, marker = _mark(place)
-        entries[f"{name} ({(labels == place).sum()})"] = Line2D(
+        entries[f"{classes[place]} ({sizes[place]})"] = Line2D(
             [], [], color=colour, marker=marker, linestyle="", markeredgewidth=0, markersize=5
         )
     for some in np.array_split(order, 12):  # few calls, yet classes mixed from back to front
-        for place in np.unique(labels[some]):
+        marks = labels[some] % len(style.CLASS_COLOURS)
+        for place in np.unique(marks):
             colour, marker = _mark(int(place))
-            x, y = points[some[labels[some] == place]].T
+            x, y = points[some[marks == place]].T
             axes.scatter(x, y, 9, colour, marker=marker, alpha=0.75, linewidths=0)
     style.blank(axes)
     axes.set_aspect("equal", "datalim")

@@ -30,11 +30,13 @@ def compose(collection: Collection, faces: bool = True) -> Report:
 
 
 def _title(collection: Collection) -> str:
+    name = collection.study.get("title") or collection.study.get("name")
+    if name:
+        return f"Study {name}"
     if len(collection.runs) == 1:
         run = collection.runs[0]
         return f"{run.model}, {percent(run.fraction)} of the training data, seed {run.seed}"
-    name = collection.study.get("title") or collection.study.get("name")
-    return str(name) if name else f"{', '.join(collection.models)} compared"
+    return f"{', '.join(collection.models)} compared"
 
 
 def _subtitle(collection: Collection) -> str:

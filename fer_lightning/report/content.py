@@ -22,7 +22,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Table:
-    """A table, also written as ``tables/<id>.csv``."""
+    """A table, also written as ``tables/<id>.csv`` and ``.tex``."""
 
     id: str  # name of the file and anchor in the page
     caption: str  # what it shows, in one sentence

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fer_lightning.errors import UserError
 from fer_lightning.hypotheses.evidence import Focus
-from fer_lightning.report.content import Cell, Item, Text
+from fer_lightning.report.content import Cell, Item, Table, Text
 from fer_lightning.runs.collection import Collection
 from fer_lightning.runs.run import Run
 
@@ -142,6 +143,24 @@ def is_numeric(column: Sequence[Cell]) -> bool:
     """
     cells = [cell for cell in column if not _gap(cell)]
     return bool(cells) and all(value_of(cell) is not None for cell in cells)
+
+
+def plain_rows(table: Table) -> list[list[Cell]]:
+    """Return the rows of a table with numbers of Python in place of NumPy's.
+
+    Raises:
+        UserError: a row that is not as long as the head.
+
+    >>> plain_rows(Table("t", "", ("a", "b"), ((np.float64(0.5), None),)))
+    [[0.5, None]]
+    """
+    for row in table.rows:
+        if len(row) != len(table.columns):
+            raise UserError(
+                f"expected {len(table.columns)} cells in each row of table {table.id!r} but got "
+                f"{len(row)}; write None for a gap"
+            )
+    return [[c.item() if isinstance(c, np.generic) else c for c in row] for row in table.rows]
 
 
 def format_column(column: Sequence[Cell]) -> list[str]:

@@ -179,8 +179,9 @@ def _summary(state: SweepState, measured: list[Trial]) -> Section:
     )
     caption = f"The best runs by `{sweep.metric}`."
     best_runs = _table("best_runs", caption, state, measured[:BEST])
-    notes = substitutions(run_facts(measured))
-    return Section("summary", "Summary", (*notes, Text(words), best_runs, Text(luck)))
+    facts = run_facts(measured)
+    notes, made = substitutions(facts), substitutions(facts, about_data=False)
+    return Section("summary", "Summary", (*notes, Text(words), best_runs, Text(luck), *made))
 
 
 def _table(name: str, caption: str, state: SweepState, trials: Sequence[Trial]) -> Table:

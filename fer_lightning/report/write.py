@@ -1,8 +1,8 @@
 """Writing a report: one page, Markdown, tables and figures, each whole or not at all."""
 
 import csv
+import hashlib
 import io
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,9 +16,11 @@ from fer_lightning.plots.tsne import tsne_figure
 from fer_lightning.report.compose import compose
 from fer_lightning.report.content import Picture, Report, Scatter, Table
 from fer_lightning.report.render.html import render
+from fer_lightning.report.render.latex import latex
 from fer_lightning.report.render.markdown import markdown
 from fer_lightning.runs.collection import Collection, collect
-from fer_lightning.runs.files import FILES, atomic, write_json
+from fer_lightning.runs.files import FILES, atomic, read_json, write_json
+from fer_lightning.runs.foreign import file_name, own_folder
 
 PAGE, WORDS = FILES["report"].name, "report.md"
 LIST = "report_files.json"  # what the last report wrote, so that the next one can tidy up
@@ -51,9 +53,12 @@ def write_parts(report: Report, out: Path) -> list[Path]:
     _make_folders(out)
     with _writable(out):
         written = [_write(out / PAGE, render(report)), _write(out / WORDS, markdown(report))]
-        written += [_write(out / "tables" / f"{t.id}.csv", to_csv(t)) for t in tables(report)]
+        for table in tables(report):
+            name = file_name(table.id)
+            written.append(_write(out / "tables" / f"{name}.csv", to_csv(table)))
+            written.append(_write(out / "tables" / f"{name}.tex", latex(table)))
         for name, figure in figures(report):
-            written += save_figure(figure, out / "figures" / name)
+            written += save_figure(figure, out / "figures" / file_name(name))
         _tidy(out, written)
     return written
 
@@ -73,7 +78,7 @@ def write_page(run: Path) -> Path:
 def _make_folders(out: Path) -> None:
     with _writable(out):
         for folder in (out / "tables", out / "figures"):
-            folder.mkdir(parents=True, exist_ok=True)
+            own_folder(folder)
 
 
 @contextmanager
@@ -165,17 +170,39 @@ def _write(path: Path, text: str) -> Path:
 
 def _tidy(out: Path, written: list[Path]) -> None:
     """Remove what an earlier report wrote and this one did not, then list what is there now."""
-    names = {path.relative_to(out).as_posix() for path in written}
-    for name in _listed(out / LIST) - names:
+    now = {path.relative_to(out).as_posix(): _hash(path) for path in written}
+    for name, known in _listed(out / LIST).items():
         path = out / name
-        if path.parent in (out / "tables", out / "figures") and path.is_file():
+        ours = path.parent in (out / "tables", out / "figures") and not path.is_symlink()
+        # a file that somebody else put there, or changed, is not ours to remove
+        if name not in now and ours and path.is_file() and _hash(path) == known:
             path.unlink()
-    write_json(out / LIST, {"files": sorted(names)})
+    write_json(out / LIST, {"files": dict(sorted(now.items()))})
 
 
-def _listed(path: Path) -> set[str]:
+def changed_files(out: Path) -> list[str]:
+    """Name what is missing or was changed since a report was written here; [] without one."""
+    return [
+        name
+        for name, known in _listed(out / LIST).items()
+        if (out / name).parent in (out, out / "tables", out / "figures")
+        and not ((out / name).is_file() and _hash(out / name) == known)
+    ]
+
+
+def _hash(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _listed(path: Path) -> dict[str, object]:
+    """Return the files of an earlier report with their hashes.
+
+    Nothing where there is none, where its list is damaged, or of an earlier version, which kept no
+    hashes: then everything stays.
+    """
     try:
-        found = json.loads(path.read_text(encoding="utf-8")).get("files")
-    except (OSError, ValueError, AttributeError, RecursionError):
-        return set()  # no earlier report, or its list is damaged: then everything stays
-    return {name for name in found if isinstance(name, str)} if isinstance(found, list) else set()
+        found = read_json(path).get("files")
+    except UserError:
+        return {}
+    return found if isinstance(found, dict) else {}

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from fer_lightning.data.regions import FACE, Regions
 from fer_lightning.errors import UserError
-from fer_lightning.runs.files import atomic
+from fer_lightning.runs.files import FILES, atomic, if_readable, read_metrics
 from fer_lightning.runs.find import Found, find_folders
 from fer_lightning.runs.run import Run, cell_name, read_run
 
@@ -228,7 +228,8 @@ def collect(folders: Iterable[Path | str]) -> Collection:
 
     Each folder may be a study's (with study.json), a run's, a slim copy of a run's, or one that
     holds any of these, such as folders copied together from several machines. Runs that are
-    half-written or damaged are left out and named; a run that was found twice counts once.
+    half-written, or whose summary or predictions are damaged, are left out and named, as are
+    damaged lines of metrics.csv; a run that was found twice counts once.
 
     Args:
         folders: where to look.
@@ -242,9 +243,15 @@ def collect(folders: Iterable[Path | str]) -> Collection:
     for path in found.paths:
         try:
             run = found.labelled(read_run(path))
+            if (path / FILES["predictions"].name).exists():
+                _ = run.predictions  # one damaged file must not cost the report of all runs
         except UserError as error:
             left_out[str(path)] = str(error)
             continue
+        metrics = path / FILES["metrics"].name
+        read, why = if_readable(read_metrics, metrics)
+        if damage := why or (read.damage if read else ""):
+            left_out[str(metrics)] = damage
         if found.expected and run.identity not in found.expected:
             left_out[str(path)] = "it is no cell of this study as it stands now"
             continue
@@ -258,7 +265,9 @@ def collect(folders: Iterable[Path | str]) -> Collection:
 
 
 def _check_data(run: Run, runs: Mapping[str, Run]) -> None:
-    other = next(iter(runs.values()), run)
+    """Refuse runs of different images, unless a study varies just these."""
+    value = run.varied.get("value")
+    other = next((r for r in runs.values() if r.varied.get("value") == value), run)
     if run.fingerprint != other.fingerprint:
         raise UserError(
             f"expected runs of one data set but {other.path} is of {other.summary.get('data')} "

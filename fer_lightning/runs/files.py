@@ -10,8 +10,6 @@ import json
 import os
 import re
 import tempfile
-import zipfile
-import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,6 +20,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from fer_lightning.arrays import read_npz
 from fer_lightning.errors import UserError
 from fer_lightning.keys import EPOCH
 from fer_lightning.schema import read_mapping
@@ -30,6 +29,9 @@ T = TypeVar("T")
 Arrays = dict[str, NDArray[Any]]
 CONTROLS = "controls"  # folder with what ``fer-lightning focus`` measured
 PAPER_METHOD = "grad_cam"  # of tables and maps that name no method
+# what callbacks, `focus` and studies use unless told otherwise: the paper's, and a cheap second
+# one that needs no feature maps
+DEFAULT_METHODS = (PAPER_METHOD, "gradient")
 RENAMED = {"lsi": "lsi_key", "background": "background_share"}  # of a fit's to a focus's columns
 PICTURE = re.compile(r"epoch_(\d{1,6})\.png|test\.png")  # in a folder per kind of picture
 MAX_JSON = 8 << 20  # bytes; a summary takes 4 kB
@@ -207,16 +209,17 @@ def read_arrays(path: Path, needed: Sequence[str], others: str = "$^") -> Arrays
     Raises:
         UserError: too large, no such file, no arrays, or one is missing.
     """
-    data = _read(path, MAX_ARRAYS)
     try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            size = sum(member.file_size for member in archive.infolist())
-        if size > MAX_ARRAYS:
-            raise ValueError(f"it unpacks to {size:,} bytes")
-        with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
-            also = [name for name in arrays.files if re.fullmatch(others, name)]
-            found = {name: arrays[name] for name in [*needed, *also]}
-    except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        found = read_npz(
+            _read(path, MAX_ARRAYS),
+            lambda name: name in needed or bool(re.fullmatch(others, name)),
+            MAX_ARRAYS,
+        )
+        if missing := [name for name in needed if name not in found]:
+            raise ValueError(f"there is no {missing[0]}")
+    except UserError:
+        raise
+    except ValueError as error:
         raise _damaged(path, ", ".join(needed), str(error)[:100]) from error
     for name, array in found.items():
         if array.dtype.kind not in ("U" if name == "method" else "iufb"):
@@ -243,6 +246,34 @@ def read_predictions(path: Path) -> Answers:
     return Answers(
         row[order].astype(np.int64), label[order].astype(np.int64), logits[order].astype(np.float32)
     )
+
+
+class NearTwins(NamedTuple):
+    """Which test images show a photograph that was trained on, identical or nearly so."""
+
+    fingerprint: str  # of the data set
+    row: NDArray[np.int64]  # sorted
+
+
+def read_near_twins(path: Path) -> NearTwins:
+    """Read ``near_twins.json``, or what ``split.json`` says of near-twins.
+
+    Raises:
+        UserError: it is damaged.
+    """
+    content = read_json(path)
+    rows = content.get("near_twins")
+    if not isinstance(rows, list) or not all(type(row) is int and row >= 0 for row in rows):
+        raise _damaged(path, "rows of images under near_twins", f"got {rows!r:.40}")
+    try:
+        return NearTwins(str(content.get("fingerprint")), np.unique(np.array(rows, np.int64)))
+    except OverflowError as error:
+        raise _damaged(path, "rows of images under near_twins", str(error)) from error
+
+
+def write_near_twins(path: Path, found: NearTwins) -> None:
+    """Write ``near_twins.json`` atomically."""
+    write_json(path, {"fingerprint": found.fingerprint, "near_twins": found.row.tolist()})
 
 
 def read_features(path: Path) -> Embedding:
@@ -319,8 +350,12 @@ FILES = {
     "run": RunFile("run.json", "how, when and on what the run was started", read_json),
     "cell": RunFile("cell.json", "which cell of a study it is", read_json),
     "split": RunFile("split.json", "which image is in which part", read_json),
+    "near_twins": RunFile(
+        "near_twins.json", "test images whose photograph was trained on", read_near_twins
+    ),
     "metrics": RunFile("metrics.csv", "one row per epoch, columns as logged", read_metrics),
     "summary": RunFile("summary.json", "results; written last: the run is complete", read_json),
+    "hashes": RunFile("hashes.json", "a hash of each finished file, for check", read_json),
     "predictions": RunFile("predictions.npz", "logits of the test images", read_predictions),
     "answers": RunFile("predictions.csv", "what predict writes: a line per image", read_csv),
     "features": RunFile("features.npz", "features and t-SNE of some test images", read_features),
@@ -338,6 +373,7 @@ FILES = {
     "randomisation": RunFile(
         "randomisation.csv", "how alike maps of a randomised model stay", read_focus, (), True
     ),
+    "left_out": RunFile("left_out.json", "methods that focus could not measure", read_json),
     "checkpoints": RunFile("checkpoints", "best.ckpt and last.ckpt"),
     "tensorboard": RunFile("tensorboard", "TensorBoard's event files"),
     "wandb": RunFile("wandb", "W&B's own files, to be synced later"),

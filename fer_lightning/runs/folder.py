@@ -53,6 +53,16 @@ class RunFolder:
         return self.checkpoints / "last.ckpt"
 
     @property
+    def previous_checkpoint(self) -> Path:
+        """The one before the last, while the run is not complete."""
+        return self.checkpoints / "previous.ckpt"
+
+    @property
+    def resumable(self) -> list[Path]:
+        """What there is to go on from, newest first."""
+        return [p for p in (self.last_checkpoint, self.previous_checkpoint) if p.is_file()]
+
+    @property
     def best_checkpoint(self) -> Path:
         """State of the epoch with the best validation accuracy."""
         return self.checkpoints / "best.ckpt"
@@ -99,7 +109,7 @@ def unfinished_run(root: Path, config: str) -> RunFolder | None:
     same = [
         folder
         for folder in map(RunFolder, root.glob("*"))
-        if folder.config.is_file() and folder.config.read_text() == config
+        if folder.config.is_file() and folder.config.read_bytes() == config.encode()
     ]
     newest_last = sorted(same, key=lambda f: (not f.complete, f.config.stat().st_mtime_ns))
     return newest_last[-1] if same else None

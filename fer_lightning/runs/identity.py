@@ -34,7 +34,7 @@ INDIFFERENT: dict[str, frozenset[str]] = {
     "data": frozenset(
         (
             *("data_dir", "source", "drawn", "cache_dir", "num_workers", "eval_batch_size"),
-            *("predict_part", "files", "defects"),
+            *("predict_part", "files", "defects", "cue"),
         )
     ),
     "early_stopping": frozenset(),
@@ -46,7 +46,7 @@ LOOKING = frozenset(
         *("LearningRateMonitor", "DeviceStatsMonitor", "ThroughputMonitor"),
     )
 )
-FILES = frozenset({"manifest", "weights"})  # options whose file decides, not its name
+FILES = frozenset({"manifest", "weights", "landmarks"})  # options whose file decides, not its name
 OURS = {  # where classes of ours are, were, and how an identity names them
     "fer_lightning.models.": "fer_lightning.models.",
     "fer_lightning.callbacks.": "fer_lightning.callbacks.",
@@ -54,6 +54,9 @@ OURS = {  # where classes of ours are, were, and how an identity names them
     "fer_lightning.training.callbacks.": "fer_lightning.callbacks.",
     "fer_lightning.training.": "fer_lightning.lit.",
 }
+# options that came after the first results, where they say what had been so before
+AS_BEFORE = {"data.scale": "unit", "model.net.init_args.init": "trunc_normal"}
+SHIPPED_LANDMARKS = "shipped 1"  # raise it with other landmarks of FER-2013 in the package
 REGION_OPTIONS = ("landmarks", "masks", "regions")  # decide only where a loss uses regions
 
 
@@ -70,8 +73,12 @@ def decisive(config: Mapping[str, Any], fingerprint: str) -> dict[str, Any]:
         )
         for name in SECTIONS
     }
-    if not (config.get("model") or {}).get("regulariser"):
+    if (config.get("model") or {}).get("regulariser"):
+        kept["data"] = _with_landmarks(kept["data"], config.get("data") or {})
+    else:
         kept["data"] = {k: v for k, v in kept["data"].items() if k not in REGION_OPTIONS}
+    for option, before in AS_BEFORE.items():
+        _drop(kept, option.split("."), before)
     artifact = config.get("from_artifact")
     soft = (config.get("data") or {}).get("files") or {}
     return {
@@ -83,6 +90,32 @@ def decisive(config: Mapping[str, Any], fingerprint: str) -> dict[str, Any]:
         **({"from_artifact": artifact} if artifact else {}),
         **kept,
     }
+
+
+def _drop(kept: dict[str, Any], path: list[str], value: Any) -> None:
+    """Remove an option if it has this value.
+
+    >>> kept = {"data": {"scale": "unit", "split": "ratio"}}
+    >>> _drop(kept, ["data", "scale"], "unit"); kept
+    {'data': {'split': 'ratio'}}
+    """
+    name, *inner = path
+    if inner and isinstance(kept.get(name), dict):
+        _drop(kept[name], inner, value)
+    elif not inner and kept.get(name) == value:
+        del kept[name]
+
+
+def _with_landmarks(kept: dict[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
+    """Say which landmarks a loss on regions used: shipped ones came after the first results.
+
+    >>> _with_landmarks({}, {"source": "auto"}), _with_landmarks({"landmarks": "none"}, {})
+    ({'landmarks': 'shipped 1'}, {})
+    """
+    if kept.get("landmarks") in ("none", "template"):
+        return {k: v for k, v in kept.items() if k != "landmarks"}
+    own_masks = options.get("source") in ("drawn", "defects") or options.get("masks")
+    return kept if own_masks or "landmarks" in kept else {**kept, "landmarks": SHIPPED_LANDMARKS}
 
 
 def identity(decides: Mapping[str, Any]) -> str:

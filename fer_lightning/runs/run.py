@@ -6,7 +6,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from fer_lightning.data.regions import FACE, Regions
 from fer_lightning.errors import UserError
@@ -16,8 +18,10 @@ from fer_lightning.runs.files import (
     Answers,
     Embedding,
     Maps,
+    NearTwins,
     read_json,
     read_metrics,
+    read_near_twins,
     read_predictions,
 )
 from fer_lightning.runs.folder import RunFolder
@@ -34,6 +38,7 @@ class Run:
         seed: of training.
         identity: hash of what decides the result; empty where no study has written it.
         summary: content of summary.json.
+        varied: in a study that varies an option: its `model`, `option` and `value`.
     """
 
     path: Path
@@ -42,6 +47,7 @@ class Run:
     seed: int
     identity: str = ""
     summary: dict[str, Any] = field(default_factory=dict, repr=False)
+    varied: dict[str, Any] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -73,8 +79,43 @@ class Run:
 
     @cached_property
     def predictions(self) -> Answers:
-        """Rows, labels and logits of the test images."""
-        return read_predictions(RunFolder(self.path).predictions)
+        """Rows, labels and logits of the test images.
+
+        Raises:
+            UserError: the file is damaged or of other classes.
+        """
+        path = RunFolder(self.path).predictions
+        found, most = read_predictions(path), len(self.classes)
+        known = found.logits.shape[1]
+        if not 0 <= found.label.min() <= found.label.max() < known or (most and known > most):
+            raise UserError(
+                f"expected answers to {most or known} classes in {path} but got labels up to "
+                f"{found.label.max()} and {known} logits; copy the file again"
+            )
+        return found
+
+    @cached_property
+    def near_twins(self) -> NDArray[np.int64] | None:
+        """Rows of test images whose photograph was trained on, identical or nearly so.
+
+        None where nobody looked: runs of older versions, until ``fer-lightning audit --runs`` did.
+
+        Raises:
+            UserError: the file is damaged or of another data set.
+        """
+        found: NearTwins | None = FILES["near_twins"].read(self.path)
+        split = RunFolder(self.path).split
+        if found is None and split.is_file() and read_json(split).get("near_twins") is not None:
+            found = read_near_twins(split)
+        if found is None:
+            return None
+        if found.fingerprint != self.fingerprint:
+            raise UserError(
+                f"expected near-twins of the run's data set ({self.fingerprint}) in {self.path} "
+                f"but they are of {found.fingerprint}; find them again with fer-lightning audit "
+                "DATA --runs"
+            )
+        return np.intersect1d(found.row, self.predictions.row)
 
     @cached_property
     def embedding(self) -> Embedding | None:
@@ -88,8 +129,11 @@ class Run:
 
     @cached_property
     def metrics(self) -> pd.DataFrame:
-        """One row per epoch, columns as logged (``epoch``, ``val/acc``); empty without a file."""
-        return read_metrics(RunFolder(self.path).metrics, strict=True).table
+        """One row per epoch, columns as logged (``epoch``, ``val/acc``); empty without a file.
+
+        Damaged lines are left out; `collect` names them.
+        """
+        return read_metrics(RunFolder(self.path).metrics).table
 
     @cached_property
     def methods(self) -> list[str]:
@@ -115,7 +159,8 @@ class Run:
         """Focus of single test images: ``row``, ``resolution``, ``lfr_<region>``, ``lsi_key``, ...
 
         Runs of ``fer-lightning focus`` have the resolutions native and matched and what hiding
-        each region did (``excess_<region>``); those of a fit alone have native only.
+        each region did (``centred_<region>_<fill>``; older ones ``excess_``, of raw logits); those
+        of a fit alone have native only.
         """
         return self.focus_by("focus_samples")
 
@@ -177,4 +222,6 @@ def read_run(path: Path) -> Run:
             f"expected model, fraction and seed of a run in {path}/summary.json but got "
             f"{model!r:.40}, {fraction!r:.40}, {seed!r:.40}; the file is damaged"
         )
-    return Run(path, model, float(fraction), seed, str(cell.get("identity", "")), summary)
+    varied = cell.get("varied") if isinstance(cell.get("varied"), dict) else {}
+    known_as = str(cell.get("identity", ""))
+    return Run(path, model, float(fraction), seed, known_as, summary, dict(varied or {}))

@@ -23,9 +23,18 @@ from fer_lightning.statistics.comparison import (
     cohen_d_paired,
     compare,
     compare_differences,
+    compare_sum,
     mcnemar,
     sign_flip_test,
     smallest_p,
+    unpaired_d,
+)
+from fer_lightning.statistics.trainings import (
+    NewTrainings,
+    new_trainings,
+    power_of,
+    smallest_lead,
+    trainings_needed,
 )
 
 __all__ = [
@@ -34,6 +43,7 @@ __all__ = [
     "Comparison",
     "Interval",
     "McNemar",
+    "NewTrainings",
     "bonferroni",
     "bootstrap",
     "cohen_d",
@@ -41,11 +51,17 @@ __all__ = [
     "cohen_d_paired",
     "compare",
     "compare_differences",
+    "compare_sum",
     "family_level",
     "family_resamples",
     "holm",
     "mcnemar",
+    "new_trainings",
+    "power_of",
     "resampled_means",
     "sign_flip_test",
+    "smallest_lead",
     "smallest_p",
+    "trainings_needed",
+    "unpaired_d",
 ]

@@ -1,4 +1,4 @@
-"""Percentile intervals by resampling images, and training seeds where there are several."""
+"""Percentile intervals for trained models as they are, by resampling images."""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,7 +14,8 @@ from fer_lightning.errors import UserError
 
 
 ALPHA = 0.005
-RESAMPLES = 10_000
+BEYOND = 50  # resamples beyond each end of an interval, so that its ends hardly move by chance
+RESAMPLES = 20_000  # leaves so many beyond the ends of an interval of level 1 - ALPHA
 
 
 def bonferroni(p: Sequence[float]) -> list[float]:
@@ -50,18 +51,20 @@ def family_level(tests: int, alpha: float = ALPHA) -> float:
 
 
 def family_resamples(tests: int, alpha: float = ALPHA, at_least: int = RESAMPLES) -> int:
-    """Return B such that 2 m / (B + 1) < alpha / 2, or hardly any adjusted p could pass.
+    """Return B = 100 m / alpha: 50 resamples lie beyond each end of each interval of the family.
 
-    >>> family_resamples(3), family_resamples(24)
-    (10000, 19200)
+    An end then moves by about 1 % of the interval's half width from one seed of the resampling to
+    the next, and the smallest adjusted p is 2 m / (B + 1) < alpha / 50.
+
+    >>> family_resamples(1), family_resamples(24)
+    (20000, 480000)
     """
-    needed = math.floor(4 * tests / alpha + 1e-6)  # B + 1 > 4 m / alpha
-    return max(at_least, needed)
+    return max(at_least, math.ceil(2 * BEYOND * tests / alpha - 1e-6))
 
 
 Floats = NDArray[np.float64]
 BLOCK = 2**21  # numbers held at once, 16 MB
-KEPT = 2**23  # numbers of a resampling that is kept for the next call, 16 MB
+KEPT = 2**26  # bytes of a resampling that is kept for the next call, 64 MB
 MISSING = np.inf  # stands for NaN where columns are compared: NaN is not equal to itself
 
 
@@ -89,8 +92,6 @@ class Intervals:
     """All intervals that one set of resamples gives."""
 
     images: Interval  # the mean over seeds; images are resampled, seeds stay as they are
-    # the same mean; seeds are resampled, then images. None for a single seed
-    seeds: Interval | None
     per_seed: tuple[Interval, ...]  # each seed by itself, images resampled
 
 
@@ -100,7 +101,8 @@ def bootstrap(
     """Give the mean of per-image values, such as differences of two models, its intervals.
 
     All seeds met the same images, so a resample takes the same images for each of them: easy and
-    hard images stay so for all seeds, which independent draws would average out.
+    hard images stay so for all seeds, which independent draws would average out. Seeds are not
+    resampled: three of them would understate what a fourth brings (see `new_trainings`).
 
     Args:
         values: (S, n) or (n,); NaN marks an image without a value for that seed.
@@ -112,26 +114,26 @@ def bootstrap(
         UserError: a seed without any value, or a level outside (0, 1).
 
     >>> found = bootstrap(np.array([1.0, 0.0, 1.0, -1.0, 1.0, 0.0]), level=0.9)
-    >>> round(found.images.estimate, 3), found.images.side, found.seeds
-    (0.333, 0, None)
+    >>> round(found.images.estimate, 3), found.images.side, len(found.per_seed)
+    (0.333, 0, 1)
     """
+    stacked = np.atleast_2d(np.asarray(values, dtype=np.float64))
     if not 0 < level < 1:
         raise UserError(f"expected a level between 0 and 1 but got {level}; give one such as 0.995")
-    values = np.atleast_2d(np.asarray(values, dtype=np.float64))
-    means = seed_means(values)
+    means = seed_means(stacked)
     mirror = -1.0 if means.mean() < 0 else 1.0  # so that swapped models give a mirrored result
-    drawn = mirror * resampled_means(mirror * values, resamples, seed)  # (B, S)
-    S = len(values)
+    return _intervals(means, mirror * resampled_means(mirror * stacked, resamples, seed), level)
+
+
+def _intervals(means: Floats, drawn: Floats, level: float) -> Intervals:
+    """Read intervals off the drawn means, (B, S)."""
 
     def interval(estimate: float, of: Floats) -> Interval:
         low, high = np.nanquantile(of, [(1 - level) / 2, (1 + level) / 2])
         return Interval(float(estimate), float(low), float(high), level)
 
-    rng = np.random.default_rng([seed, 1])  # seeds are drawn apart from images
-    weights = rng.multinomial(S, np.full(S, 1 / S), size=resamples) / S if S > 1 else None
     return Intervals(
         interval(means.mean(), drawn.mean(1)),
-        None if weights is None else interval(means.mean(), (weights * drawn).sum(1)),
         tuple(interval(mean, drawn[:, s]) for s, mean in enumerate(means)),
     )
 
@@ -142,13 +144,14 @@ def seed_means(values: Floats) -> Floats:
     Raises:
         UserError: a seed has none.
     """
-    empty = np.isnan(values).all(1).sum()
+    missing = np.isnan(values)
+    empty = missing.all(1).sum()
     if empty or not values.size:
         raise UserError(
             f"expected values for each seed but got none for {max(empty, 1)} of {len(values)} "
             "seeds; leave such seeds out"
         )
-    return np.asarray(np.nanmean(values, axis=1))
+    return np.asarray(np.nanmean(values, axis=1) if missing.any() else values.mean(1))
 
 
 def resampled_means(values: Floats, resamples: int, seed: int = 0) -> Floats:
@@ -174,9 +177,11 @@ def resampled_means(values: Floats, resamples: int, seed: int = 0) -> Floats:
     blocks: Iterable[NDArray[np.integer]]
     if len(counts) <= n / 8:
         values = np.where(kinds == MISSING, np.nan, kinds)
-        blocks = [np.random.default_rng(seed).multinomial(n, counts / n, resamples)]
-    elif n * resamples <= KEPT:
-        blocks = [_kept(n, resamples, seed)]
+        rng = np.random.default_rng(seed)
+        sizes = _sizes(resamples, len(counts))
+        blocks = (rng.multinomial(n, counts / n, size) for size in sizes)
+    elif n * resamples * _whole(n)().itemsize <= KEPT:
+        blocks = _kept(n, resamples, seed)
     else:
         blocks = _times(n, resamples, seed)
     there = ~np.isnan(values)
@@ -190,19 +195,26 @@ def resampled_means(values: Floats, resamples: int, seed: int = 0) -> Floats:
     return np.concatenate(drawn)
 
 
+def _sizes(resamples: int, width: int) -> Iterator[int]:
+    """Cut so many rows of a width into blocks of bounded memory; yield the rows of each."""
+    rows = max(1, BLOCK // width)
+    return (min(rows, resamples - start) for start in range(0, resamples, rows))
+
+
 def _times(n: int, resamples: int, seed: int) -> Iterator[NDArray[np.int64]]:
     """Draw n of n images again and again; yield how often each was drawn, (rows, n)."""
     rng = np.random.default_rng(seed)
-    rows = max(1, BLOCK // n)
-    for start in range(0, resamples, rows):
-        size = min(rows, resamples - start)
+    for size in _sizes(resamples, n):
         picked = rng.integers(0, n, (size, n)) + np.arange(size)[:, None] * n
         yield np.bincount(picked.ravel(), minlength=size * n).reshape(size, n)
 
 
 @lru_cache(maxsize=2)
-def _kept(n: int, resamples: int, seed: int) -> NDArray[np.uint16]:
+def _kept(n: int, resamples: int, seed: int) -> tuple[NDArray[np.unsignedinteger], ...]:
     """Return all of `_times`: a focus table asks for the same 200 images dozens of times."""
-    found = np.concatenate([times.astype(np.uint16) for times in _times(n, resamples, seed)])
-    found.flags.writeable = False
-    return found
+    return tuple(times.astype(_whole(n)) for times in _times(n, resamples, seed))
+
+
+def _whole(n: int) -> type[np.unsignedinteger]:
+    """Return the smallest type that counts to n."""
+    return np.uint8 if n < 2**8 else np.uint16 if n < 2**16 else np.uint32

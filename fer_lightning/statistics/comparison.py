@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import bdtr
+from scipy.stats import wilcoxon
 
 from fer_lightning.errors import UserError
 from fer_lightning.statistics.bootstrap import (
@@ -17,6 +18,7 @@ from fer_lightning.statistics.bootstrap import (
     bootstrap,
     seed_means,
 )
+from fer_lightning.statistics.trainings import NewTrainings, new_trainings
 
 # --- Cohen's d, in the paper's way and for pairs
 
@@ -51,6 +53,13 @@ def cohen_d_paired(differences: Floats) -> float:
     2.0
     """
     return _ratio(*_mean_and_sd(differences))
+
+
+def unpaired_d(first: Floats, second: Floats) -> float:
+    """Return the paper's d of (S, n) values, of the images that both have; mean over seeds."""
+    there = ~np.isnan(first + second)
+    d = [cohen_d(x[t], y[t]) for x, y, t in zip(first, second, there, strict=True)]
+    return float(np.mean(d))
 
 
 def _mean_and_sd(values: Floats) -> tuple[float, float]:
@@ -121,6 +130,25 @@ def sign_flip_test(differences: Floats, resamples: int = RESAMPLES, seed: int = 
     return min(1.0, 2 * (beyond + 1) / (resamples + 1))
 
 
+def wilcoxon_p(differences: Floats) -> float:
+    """Return the two-sided p of Wilcoxon's signed-rank test over images.
+
+    Each image counts once, with its mean over seeds; images without a difference are left out, as
+    Wilcoxon did. Like `sign_flip_test` it holds for the given trained models.
+
+    Args:
+        differences: (S, n) or (n,) first minus second, NaN where a value is missing.
+
+    >>> wilcoxon_p(np.zeros(5)), round(wilcoxon_p(np.array([1.0, 2.0, 3.0, -4.0, 5.0, 6.0])), 4)
+    (1.0, 0.2188)
+    """
+    values = np.atleast_2d(np.asarray(differences, dtype=np.float64))
+    means = values[:, ~np.isnan(values).any(0)].mean(0)
+    means = np.round(means, DECIMALS)
+    kept = means[means != 0]
+    return float(wilcoxon(kept).pvalue) if len(kept) else 1.0
+
+
 def _flipped_sums(sizes: Floats, resamples: int, rng: np.random.Generator) -> Floats:
     """Return sums of sizes, (n,), with random signs, (resamples,)."""
     n = len(sizes)
@@ -174,47 +202,64 @@ def mcnemar(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> McNemar:
 
 @dataclass(frozen=True)
 class Comparison:
-    """First model minus second.
+    """First model minus second, or another sum of models' means.
 
     Args:
-        estimate: mean over seeds of each seed's mean difference.
-        images: its interval over test images, with the seeds as they are.
-        seeds: its interval over seeds and images; None for one seed.
-        per_seed: each seed by itself, over images.
-        p: of the paired permutation test over images.
+        trainings: how surely it is known for new trainings of the architectures.
+        level: of all intervals.
+        images: its interval for these trainings as they are, over test images.
+        per_seed: each training by itself, over images.
+        p_images: for these trainings, of the paired permutation test over images.
+        p_wilcoxon: likewise, of Wilcoxon's signed-rank test.
         d: Cohen's d as the paper's, mean over seeds; NaN where only differences are known.
         d_paired: Cohen's d of the pairs, mean over seeds.
-        n: images.
         excluded: pairs of all seeds left out because a value is missing.
-        resamples: of the intervals and of the test.
+        resamples: of the intervals over images and of their test.
     """
 
-    estimate: float
+    trainings: NewTrainings
+    level: float
     images: Interval
-    seeds: Interval | None
     per_seed: tuple[Interval, ...]
-    p: float
+    p_images: float
+    p_wilcoxon: float
     d: float
     d_paired: float
-    n: int
     excluded: int
     resamples: int
 
     @property
-    def interval(self) -> Interval:
-        """The interval a verdict rests on: over seeds too, where there are several."""
-        return self.seeds or self.images
+    def estimate(self) -> float:
+        """Mean over trainings of each one's mean over images."""
+        return self.trainings.estimate
 
     @property
-    def speaks_of(self) -> str:
-        """What the interval covers, and what it cannot say."""
-        S = len(self.per_seed)
-        if S == 1:
-            return (
-                "test images only: with one seed it cannot speak of training randomness, another "
-                "seed may give another difference"
-            )
-        return f"test images and training randomness, as far as {S} seeds show it"
+    def n(self) -> int:
+        """Images."""
+        return self.trainings.n
+
+    @property
+    def seeds(self) -> int:
+        """Trainings of each model."""
+        return len(self.per_seed)
+
+    @property
+    def interval(self) -> Interval:
+        """For the architecture, which verdicts speak of; without ends for one training."""
+        return self.trainings.interval(self.level)
+
+    @property
+    def p(self) -> float:
+        """For the architecture: below 1 - level where the interval leaves 0 out.
+
+        1 for one training, and never told finer than so many resamples could.
+        """
+        return max(self.trainings.p, smallest_p(self.resamples))
+
+    @property
+    def shown(self) -> Interval:
+        """For the architecture; of one training, for this training."""
+        return self.interval if self.seeds > 1 else self.images
 
 
 def compare(
@@ -228,27 +273,19 @@ def compare(
 
     Args:
         first: (S, n) or (n,) bool or numbers, NaN for a missing value.
-        second: likewise, for the same seeds and images.
+        second: likewise, for as many trainings and the same images.
         level: of the intervals.
-        resamples: of intervals and test.
+        resamples: of intervals over images and of their test.
         seed: of the resampling.
 
     Raises:
         UserError: shapes differ, or a seed has no pair.
 
     >>> found = compare([1, 1, 1, 0, 1, 1], [0, 0, 0, 0, 1, 0])
-    >>> round(found.estimate, 3), found.n, found.speaks_of[:16]
-    (0.667, 6, 'test images only')
+    >>> round(found.estimate, 3), found.n, found.images.side, found.interval.side
+    (0.667, 6, 1, 0)
     """
-    a, b = (np.atleast_2d(np.asarray(values, dtype=np.float64)) for values in (first, second))
-    if a.shape != b.shape:
-        raise UserError(
-            f"expected values of the same seeds and images but got shapes {a.shape} and "
-            f"{b.shape}; align them by image"
-        )
-    there = ~(np.isnan(a) | np.isnan(b))
-    d = [cohen_d(x[keep], y[keep]) for x, y, keep in zip(a, b, there, strict=True)]
-    return compare_differences(a - b, level, resamples, seed, d)
+    return compare_sum([(1, first), (-1, second)], level, resamples, seed)
 
 
 def compare_differences(
@@ -256,31 +293,52 @@ def compare_differences(
     level: float = 1 - ALPHA,
     resamples: int = RESAMPLES,
     seed: int = 0,
-    d: Sequence[float] = (),
 ) -> Comparison:
-    """Do what `compare` does with differences, also differences of differences.
-
-    Args:
-        differences: (S, n) or (n,), NaN for a missing value.
-        level: of the intervals.
-        resamples: of intervals and test.
-        seed: of the resampling.
-        d: Cohen's d as the paper's of each seed, where known.
+    """Do what `compare` does where only differences, (S, n) or (n,), are known.
 
     >>> compare_differences([0.5, 1.5, 1.0, float("nan")]).excluded
     1
     """
-    values = np.atleast_2d(np.asarray(differences, dtype=np.float64))
-    found = bootstrap(values, level, resamples, seed)
+    return compare_sum([(1, differences)], level, resamples, seed)
+
+
+def compare_sum(
+    terms: Sequence[tuple[int, ArrayLike]],
+    level: float = 1 - ALPHA,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> Comparison:
+    """Compare a sum of models' means with 0, such as a lead, or a lead minus a lead.
+
+    Args:
+        terms: sign and values each, (S, n) or (n,), NaN for a missing value. Each term is trained
+            by itself: its trainings are not paired with those of another.
+        level: of the intervals.
+        resamples: of intervals over images and of their test.
+        seed: of the resampling.
+
+    Raises:
+        UserError: shapes differ, or a seed has no value.
+
+    >>> right, wrong = [[1, 1, 1], [1, 1, 0]], [[0, 0, 0], [0, 0, 1]]
+    >>> found = compare_sum([(1, right), (-1, wrong)])
+    >>> round(found.estimate, 3), found.seeds
+    (0.667, 2)
+    """
+    values = [np.atleast_2d(np.asarray(term, dtype=np.float64)) for _, term in terms]
+    signs = [sign for sign, _ in terms]
+    trainings = new_trainings(list(zip(signs, values, strict=True)))
+    differences = np.tensordot(np.array(signs, dtype=np.float64), np.stack(values), 1)
+    found = bootstrap(differences, level, resamples, seed)
     return Comparison(
-        estimate=found.images.estimate,
+        trainings=trainings,
+        level=level,
         images=found.images,
-        seeds=found.seeds,
         per_seed=found.per_seed,
-        p=sign_flip_test(values, resamples, seed + 1),
-        d=float(np.mean(d)) if len(d) else float("nan"),
-        d_paired=float(np.mean([cohen_d_paired(row) for row in values])),
-        n=values.shape[1],
-        excluded=int(np.isnan(values).sum()),
+        p_images=sign_flip_test(differences, resamples, seed + 1),
+        p_wilcoxon=wilcoxon_p(differences),
+        d=unpaired_d(*values) if signs == [1, -1] else float("nan"),
+        d_paired=float(np.mean([cohen_d_paired(row) for row in differences])),
+        excluded=int(np.isnan(differences).sum()),
         resamples=resamples,
     )

@@ -31,6 +31,7 @@ TRAINER = ("max_epochs", "precision", "gradient_clip_val", "accumulate_grad_batc
 NOT_COMPARED = frozenset(
     ["data_dir", "cache_dir", "num_workers", "eval_batch_size", "predict_part", "files", "compile"]
 )
+MAX_PIXELS = 50_000_000  # of a picture in a run folder; ours have a tenth
 SHOWN = 1000  # pixels: larger pictures are halved; the run folder has them as they were drawn
 QUALITY = 85  # of JPEG; of a Grad-CAM picture's bytes a seventh remains
 COMPARED = (key("val", keys.BEST_ACC), key("test", keys.ACC), key("val", keys.ACC))
@@ -73,8 +74,14 @@ def _flat(value: Any, name: str) -> Iterator[tuple[str, Value]]:
 
 
 def picture_summary(name: str, path: Path) -> Summary:
-    """Return a picture as TensorBoard stores it, made smaller."""
-    with Image.open(path) as opened:
+    """Return a PNG file as TensorBoard stores it, made smaller.
+
+    Raises:
+        ValueError: it has more pixels than any picture of a run.
+    """
+    with Image.open(path, formats=("PNG",)) as opened:
+        if opened.width * opened.height > MAX_PIXELS:
+            raise ValueError(f"{opened.width}x{opened.height} pixels")
         picture = opened.convert("RGB")
     picture = picture.reduce(max(1, math.ceil(picture.width / SHOWN)))
     file = io.BytesIO()

@@ -15,6 +15,7 @@ from lightning.pytorch.loggers import WandbLogger
 from lightning.pytorch.utilities import rank_zero_only, rank_zero_warn
 
 from fer_lightning import keys
+from fer_lightning.data.labels import MOST_NAMED
 from fer_lightning.runs.folder import RunFolder
 from fer_lightning.tracking.tracker import disable_after_error, is_rank_zero
 
@@ -146,6 +147,8 @@ class WandbTracker(WandbLogger):
             resume="allow",
             settings=bounded(self.mode, UPLOAD if options.log_model else END),
         )
+        # W&B's process may be an older one, started in another folder: it must not guess
+        self._wandb_init["dir"] = str(folder.path.absolute())
         self._wandb_init.pop("anonymous", None)  # W&B warns of it, whatever its value
         if sweep:  # W&B takes these from the agent, and warns of others
             for name in ("project", "entity", "id"):
@@ -250,9 +253,10 @@ class WandbTracker(WandbLogger):
         except Exception as error:  # such as the TimeoutError of a server that is gone
             self._missing.append(one_line(error))
         if self._missing:
+            begun = Path(self._save_dir, "wandb", Path(self._experiment.settings.sync_dir).name)
             rank_zero_warn(
                 f"W&B did not take all of this run ({'; '.join(self._missing)}); to upload it "
-                f"later: wandb sync --include-online {self._experiment.settings.sync_dir}"
+                f"later: wandb sync --include-online {begun}"
             )
 
     @guarded
@@ -269,6 +273,7 @@ class WandbTracker(WandbLogger):
             [actual, predicted, count]
             for actual, row in zip(classes, counts, strict=True)
             for predicted, count in zip(classes, row, strict=True)
+            if count or len(classes) <= MOST_NAMED  # many classes make a million empty cells
         ]
         fields = {column: column for column in COLUMNS}
         table = wandb.Table([*COLUMNS], rows)

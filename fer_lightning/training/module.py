@@ -1,5 +1,6 @@
 """The one LightningModule: trains any `VisionModel` and measures what it predicts."""
 
+import math
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -13,7 +14,7 @@ from fer_lightning import keys
 from fer_lightning.errors import UserError
 from fer_lightning.keys import Stage, key
 from fer_lightning.models.base import VisionModel
-from fer_lightning.training.checkpoint import check_description, describe_run
+from fer_lightning.training.checkpoint import check_description, describe_run, take_scale
 from fer_lightning.training.losses import (
     AdaptiveWeighting,
     AttentionRegulariser,
@@ -132,7 +133,9 @@ class Classifier(L.LightningModule):
         return self.net(x)
 
     def setup(self, stage: str) -> None:
-        """Weigh the classes by the training counts and ask for masks, where wanted."""
+        """Take the scale of the data, weigh the classes, ask for masks, where wanted."""
+        if stage == "fit":
+            self.net.set_scale(**self._data.pixel_scale)
         if self.class_weights == "balanced" and stage == "fit":
             counts = torch.tensor(self._data.train_counts, device=self.device)
             self.loss_weight = counts.sum() / (len(counts) * counts.float())
@@ -263,7 +266,9 @@ class Classifier(L.LightningModule):
         if own:
             optimizer.add_param_group({"params": own, "lr": self.lr, "weight_decay": 0.0})
         total = int(self.trainer.estimated_stepping_batches)
-        warmup = round(self.warmup_epochs * total / max(self.trainer.max_epochs or 1, 1))
+        self.trainer.fit_loop.setup_data()  # else unknown where max_steps decides
+        batches = self.trainer.num_training_batches / self.trainer.accumulate_grad_batches
+        warmup = round(self.warmup_epochs * math.ceil(batches))
         if self.schedule == "constant" and warmup == 0:
             return optimizer
         schedule = make_schedule(optimizer, self.schedule, warmup, total)
@@ -277,5 +282,7 @@ class Classifier(L.LightningModule):
         describe_run(checkpoint, self.net, self._data)
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Refuse the weights of another model before they are loaded."""
+        """Refuse the weights of another model before they are loaded, and take over its scale."""
         check_description(checkpoint, self.net)
+        fitting = self._trainer is not None and self._trainer.training
+        take_scale(checkpoint, self.net, fitting)

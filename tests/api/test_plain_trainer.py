@@ -19,6 +19,7 @@ from fer_lightning.callbacks import (
     FocusCallback,
     GradCAMCallback,
 )
+from fer_lightning.runs.files import DEFAULT_METHODS
 
 SIZES = {"num_classes": 3, "in_chans": 1, "image_size": 32}
 PICTURES = ("gradcam", "focus", "tsne", "confusion")
@@ -90,7 +91,7 @@ def check_files(folder):
         assert (folder / kind / "test.png").stat().st_size > 1000
     assert (folder / "reliability" / "test.png").is_file()
     focus = pd.read_csv(folder / "focus.csv")
-    assert set(focus["method"]) == {"grad_cam"}
+    assert set(focus["method"]) == set(DEFAULT_METHODS)
     assert {"model", "uniform", "untrained"} <= set(focus["source"])
     assert len(pd.read_csv(folder / "focus_epochs.csv"))
     with np.load(folder / "features.npz") as arrays:

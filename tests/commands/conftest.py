@@ -14,8 +14,12 @@ TINY = [
 
 @pytest.fixture
 def run(tmp_path, monkeypatch, capsys):
-    """Run a command in an empty folder; return exit code, standard output and error."""
+    """Run a command in an empty folder; return exit code, standard output and error.
+
+    The face network is not at hand, whatever the machine has.
+    """
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("fer_lightning.data.networks._places", lambda network: [])
     monkeypatch.setenv("WANDB_MODE", "disabled")
     monkeypatch.setenv("COLUMNS", "200")
 

@@ -38,3 +38,10 @@ def test_mistakes_are_one_sentence(source, tmp_path, capsys, path, out, message)
     error = capsys.readouterr().err
     assert error.startswith("error: expected")
     assert message in error
+
+
+def test_pictures_without_near_twins_to_find_cannot_be_drawn(tmp_path, capsys):
+    rows = [f"{k % 2},{' '.join(map(str, (np.arange(64) * (k + 3)) % 256))}" for k in range(4)]
+    (tmp_path / "faces.csv").write_text("\n".join(["emotion,pixels", *rows]))
+    assert main(["audit", str(tmp_path), "--sheet", str(tmp_path / "a.png")]) == 2
+    assert "expected" in capsys.readouterr().err

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 from wandb_server.tracked import serving
 
+from fer_lightning.runs.files import DEFAULT_METHODS
+
 RANKS = """
 import lightning as L, torch
 
@@ -111,8 +113,8 @@ def test_focus_equals_that_of_one_process(folder):
         list(csv.DictReader((folder / f"runs/{name}/focus_samples.csv").read_text().splitlines()))
         for name in ("one", "two-2")
     )
-    assert len(one) == len(two) == 2 * 15
-    words = {"method", "file", "label", "predicted", "resolution"}
+    assert len(one) == len(two) == 2 * 15 * len(DEFAULT_METHODS)
+    words = {"method", "file", "label", "predicted", "resolution", "regions_from"}
     for a, b in zip(one, two, strict=True):
         assert a.keys() == b.keys()
         assert all(a[name] == b[name] for name in words)

@@ -17,6 +17,7 @@ from explain_samples import (
     write,
 )
 
+from fer_lightning.data.faces import drawn_faces
 from fer_lightning.data.labels import FER_CLASSES
 from fer_lightning.data.masks import template
 from fer_lightning.data.regions import FACE
@@ -173,3 +174,19 @@ def test_zero_maps_are_told(explain, net):
     assert "zero maps: 1" in out
     face = cv2.imread("out/a.png")
     assert (face[..., 0] == face[..., 2]).all()  # grey: nothing was drawn
+
+
+def test_pictures_are_fed_as_the_model_was_trained(fit, run):
+    """`explain` sees picture files only: the scale of the training pixels is in the checkpoint."""
+    options = ("--data.scale=standard", "--trainer.max_epochs=1", "--data.drawn.size=70")
+    assert fit(*options, "--trainer.enable_progress_bar=false")[0] == 0
+    tested = np.load("runs/vit-seed42/predictions.npz")
+    faces = drawn_faces(70, with_masks=False).images
+    for row in tested["row"]:
+        write(f"faces/{row:03}.png", faces[row, 0])
+    best = "--checkpoint=runs/vit-seed42/checkpoints/best.ckpt"
+    code, _, err = run("explain", best, "--images=faces", "--out=out")
+    assert code == 0, err
+    np.testing.assert_allclose(logits(), tested["logits"], atol=1e-5)
+    model = json.loads(Path("out/notes.json").read_text())["model"]
+    assert model["scale"]["std"][0] < 0.5

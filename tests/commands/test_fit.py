@@ -74,6 +74,43 @@ def test_a_leaking_split_says_what_the_leak_is_worth(fit, tmp_path):
     assert "Accuracy there" in Path("runs/leaky/report.html").read_text()
 
 
+def test_near_twins_are_kept_together_unless_told_otherwise(fit, run, tmp_path):
+    blocks = np.random.default_rng(0).integers(0, 256, (70, 9, 9)).repeat(6, 1).repeat(6, 2)
+    for k, picture in enumerate(blocks.astype(np.uint8)):
+        folder = tmp_path / "faces" / ("happy", "sad")[k % 2]
+        folder.mkdir(parents=True, exist_ok=True)
+        for copy, start in (("a", 2), ("b", 3)):
+            crop = picture[start : start + 48, start : start + 48]
+            Image.fromarray(crop).save(folder / f"{k}{copy}.png")
+    source = ("--data.source=auto", "--data.data_dir=faces", "--report=false")
+    assert fit(*source, "--run_name=near")[0] == 0
+    near = read("runs/near/summary.json")
+    assert near["split"]["counts"]["test_with_near_twin_in_train"] == 0
+    assert near["split"]["duplicates"] == read("runs/near/split.json")["duplicates"] == "near"
+    assert yaml.safe_load(Path("runs/near/config.yaml").read_text())["data"]["duplicates"] == "near"
+    assert fit(*source, "--run_name=near", "--resume")[0] == 0
+    assert [path.name for path in Path("runs").iterdir()] == ["near"], "the same configuration"
+
+    code, out, _ = fit(*source, "--data.duplicates=group", "--run_name=group")
+    assert code == 0
+    found = read("runs/group/summary.json")["near_twins"]
+    rows = read("runs/group/split.json")["near_twins"]
+    assert found["images"] == len(rows) > 0
+    assert f"Note: {len(rows)} test images have a twin or near-twin" in out
+
+    Path("runs/group/split.json").unlink()  # as in a slim copy or an older run
+    code, out, _ = run("audit", "faces", "--runs", "runs", "--sheet", "pairs.png")
+    assert code == 0
+    assert "--data.duplicates=near unless told otherwise" in out
+    assert read("runs/group/near_twins.json")["near_twins"] == rows
+    assert read("runs/near/near_twins.json")["near_twins"] == []
+    assert Image.open("pairs.png").size[0] > 500
+    Path("faces/sad/0a.png").write_bytes(Path("faces/sad/1a.png").read_bytes())
+    code, _, err = run("audit", "faces", "--runs", "runs")
+    assert code == 2
+    assert "expected the data set of" in err
+
+
 def test_the_saved_config_repeats_the_run(fit, run):
     assert fit("--seed_everything=7", "--data.fraction=0.5")[0] == 0
     first = Path("runs/vit-50pct-seed7")
@@ -162,7 +199,7 @@ def test_gradient_clipping_and_recipe_options(fit):
 
 @pytest.mark.parametrize(
     "config",
-    ["cnn", "vit", *(pytest.param(c, marks=pytest.mark.slow) for c in ("swin", "timm", "apvit"))],
+    ["vit", *(pytest.param(c, marks=pytest.mark.slow) for c in ("cnn", "swin", "timm", "apvit"))],
 )
 def test_shipped_configs_train(fit, config):
     code, out, err = fit("--trainer.limit_train_batches=1", "--trainer.max_epochs=1", config=config)
@@ -199,3 +236,15 @@ def test_shipped_configs_train_on_fer2013(run, config):
     assert code == 0, err
     assert f"{config} on FER-2013" in out
     assert "35,887 images" in err
+
+
+def test_validation_after_every_other_epoch(fit):
+    options = ("--trainer.max_epochs=4", "--trainer.check_val_every_n_epoch=2")
+    assert fit(*options, "--data.drawn.size=70")[0] == 0
+    folder = Path("runs/vit-seed42")
+    rows, summary = read_csv(folder / "metrics.csv"), read(folder / "summary.json")
+    assert [row["epoch"] for row in rows] == ["1", "3"]
+    assert summary["epochs"] == 4
+    assert summary["best_epoch"] in (1, 3)
+    counted = sum(float(row["train/epoch_seconds"]) for row in rows)
+    assert summary["seconds"] > counted - 0.1  # rounded; the other two epochs count as well

@@ -9,7 +9,8 @@ import yaml
 
 from fer_lightning.data.datamodule import Drawn, FERDataModule
 from fer_lightning.data.splits import probe_rows
-from fer_lightning.models import ViT
+from fer_lightning.look.focus import hide_sample
+from fer_lightning.models import CNN, ViT
 from fer_lightning.training.checkpoint import describe_run
 
 FILES = ["focus.csv", "focus_samples.csv", "hiding.csv", "randomisation.csv"]
@@ -57,19 +58,78 @@ def test_one_command_gives_all_files(focus, hand):
     folder = Path("runs/hand/controls")
     assert sorted(p.name for p in folder.iterdir()) == FILES
     rows = read_csv(folder / "focus.csv")
-    assert len(rows) == 10 * 2 * 4 * 6
+    assert len(rows) == 2 * 10 * 2 * 4 * 6
+    assert {row["method"] for row in rows} == {"grad_cam", "gradient"}
     assert {row["n"] for row in rows if row["masks"] == "given"} == {"8"}
-    chosen = [int(row["row"]) for row in read_csv(folder / "focus_samples.csv")[::2]]
+    chosen = [int(row["row"]) for row in read_csv(folder / "focus_samples.csv")[:16:2]]
     expected = probe_rows(hand.split.test, 8, 0, hand.image_set.fingerprint)
     np.testing.assert_array_equal(chosen, expected)
     for text in ("8 of 14 test images", "drawn faces instead of FER-2013", "exact masks", "KEY"):
         assert text in out
 
 
+def test_several_methods_with_maps_alone_hide_once(focus, monkeypatch):
+    """Own maps and hiding only; hiding does not depend on the method, its correlation does."""
+    command = "fer_lightning.commands.focus.hide_sample"
+    calls = []
+    monkeypatch.setattr(command, lambda *args: calls.append(args) or hide_sample(*args))
+    options = ("--n=6", "--controls=maps")
+    code, out, err = focus(*options, "--method", "gradient,attention_rollout", "grad_cam")
+    assert code == 0, err
+    assert len(calls) == 1
+    folder = Path("runs/hand/controls")
+    assert sorted(p.name for p in folder.iterdir()) == FILES[:3]
+    rows = read_csv(folder / "focus.csv")
+    assert [row["method"] for row in rows[::12]] == ["gradient", "attention_rollout", "grad_cam"]
+    assert {(row["source"], row["masks"]) for row in rows} == {("model", "given")}
+    hidden = read_csv(folder / "hiding.csv")
+    first, second = ([r for r in hidden if r["method"] == m] for m in ("gradient", "grad_cam"))
+    assert [r["logit_drop"] for r in first] == [r["logit_drop"] for r in second]
+    assert first[0]["spearman"] != second[0]["spearman"]
+    assert "without looking" not in out  # there is nothing to compare with
+    # all controls of one of them, later, leave the others alone; less removes what is then missing
+    assert focus("--n=6", "--method=gradient")[0] == 0
+    rows = read_csv(folder / "focus.csv")
+    assert len(rows) == 2 * 12 + 10 * 2 * 4 * 6
+    assert {row["method"] for row in read_csv(folder / "randomisation.csv")} == {"gradient"}
+    assert focus(*options, "--method=gradient")[0] == 0
+    assert not (folder / "randomisation.csv").exists()
+
+
+def test_the_same_numbers_alone_and_in_a_list(focus):
+    assert focus("--n=4", "--out=both", "--controls=maps")[0] == 0
+    assert focus("--n=4", "--out=alone", "--controls=maps", "--method=gradient")[0] == 0
+    for name in FILES[:3]:
+        both = [row for row in read_csv(f"both/{name}") if row["method"] == "gradient"]
+        assert both == read_csv(f"alone/{name}")
+
+
+def test_a_method_that_the_model_cannot_do(run):
+    """In a list it is left out and said once; alone it is an error."""
+    torch.manual_seed(0)
+    data = FERDataModule(source="drawn", drawn=Drawn(size=140))
+    section = {"source": "drawn", "drawn": {"size": 140}, "split": "ratio", "split_seed": 0}
+    write_run(data, CNN(widths=(4, 4, 4, 4)), section)
+    options = ("focus", "--checkpoint", CHECKPOINT, "--n=4", "--controls=maps", "--method")
+    code, out, err = run(*options, "attention_rollout", "gradient")
+    assert code == 0, err
+    assert out.count("Attention rollout is left out: expected") == 1
+    assert {row["method"] for row in read_csv("runs/hand/controls/focus.csv")} == {"gradient"}
+    noted = json.loads(Path("runs/hand/controls/left_out.json").read_text())
+    assert list(noted) == ["attention_rollout"]
+    code, _, err = run(*options, "attention_rollout")
+    assert code == 2
+    assert "global attention" in err
+    code, _, err = run(*options, "attention_rollout", "attention_relevance")
+    assert code == 2
+
+
 @pytest.mark.slow  # trains with all callbacks
 def test_after_fit_one_command_gives_all_files(fit, run):
     fit("--run_name=first")
-    code, out, err = run("focus", "--checkpoint", "runs/first/checkpoints/best.ckpt", "--n=20")
+    code, out, err = run(
+        "focus", "--checkpoint", "runs/first/checkpoints/best.ckpt", "--n=20", "--method=grad_cam"
+    )
     assert code == 0, err
     folder = Path("runs/first/controls")
     assert sorted(p.name for p in folder.iterdir()) == FILES
@@ -88,7 +148,7 @@ def test_after_fit_one_command_gives_all_files(fit, run):
 
 
 def test_the_table_agrees_with_the_samples(focus):
-    code, _, err = focus()
+    code, _, err = focus("--method=grad_cam")
     assert code == 0, err
     samples = read_csv("runs/hand/controls/focus_samples.csv")[::2]  # at native resolution
     assert len(samples) == 14

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 from report_runs import LOOKING, write_run
 
+from fer_lightning.cli import main as cli
 from fer_lightning.runs.folder import RunFolder
 
 PROGRAM = """
@@ -80,3 +81,16 @@ def test_a_page_that_cannot_be_written_costs_one_warning(monkeypatch, tmp_path):
     cli = SimpleNamespace(folder=RunFolder(tmp_path), _say=print)
     with pytest.warns(UserWarning, match=r"No report.html was written \(RuntimeError: no fonts\)"):
         training_run.TrainingRun._report(cli)
+
+
+def test_a_rotten_run_is_left_out_and_named_on_screen_and_page(tmp_path, capsys):
+    for seed in (1, 2, 3):
+        run = write_run(tmp_path / "runs", seed=seed, leave_out=LOOKING)
+    (run / "predictions.npz").write_bytes(b"PK\x03\x04 rotten")
+    assert cli(["report", str(tmp_path / "runs"), "--out", str(tmp_path / "report")]) == 0
+    out = capsys.readouterr().out
+    assert "2 runs" in out
+    assert f"Left out: {run}: expected label, logits in" in out
+    page = (tmp_path / "report" / "report.html").read_text()
+    assert run.name in page
+    assert "predictions.npz but no npz file" in page

@@ -9,7 +9,7 @@ from fer_lightning.runs.files import FILES, Answers, Embedding, Maps, Metrics, k
 
 PACKAGE = Path(__file__).parents[2] / "fer_lightning"
 READ_AS = {
-    **dict.fromkeys(("config", "run", "split", "summary"), dict),
+    **dict.fromkeys(("config", "run", "split", "summary", "hashes"), dict),
     **dict.fromkeys(("focus", "focus_samples", "focus_epochs", "hiding"), pd.DataFrame),
     **dict.fromkeys(("randomisation", "answers"), pd.DataFrame),
     "metrics": Metrics,
@@ -17,7 +17,7 @@ READ_AS = {
     "features": Embedding,
     "maps": Maps,
 }
-UNREAD = {"checkpoints", "tensorboard", "wandb", "pictures", "report"}
+UNREAD = {"checkpoints", "tensorboard", "wandb", "pictures", "report", "lock"}
 
 
 def test_every_artefact_of_a_run_is_known_and_read(fit, run):

@@ -15,6 +15,8 @@ from fer_lightning.data.labels import FER_CLASSES
 from fer_lightning.execution.study.cells import make_cells
 from fer_lightning.execution.study.plan import read_study
 from fer_lightning.execution.study.results import find_done
+from fer_lightning.report.sections.verdicts import judged
+from fer_lightning.runs.collection import collect
 from fer_lightning.runs.find import runs_below
 
 ROOT = Path(__file__).parents[2]
@@ -92,6 +94,9 @@ def test_a_dry_run_shows_cells_and_time_and_trains_nothing(study, finished, tmp_
     }
     assert "1 of 4 cells are done" in out
     assert "estimate" in out
+    assert "1.0 points, assumed, for no model has two finished seeds" in out
+    assert "H1a (vit, wide; 2 tests): found in 80 % of studies is a difference of 3 points" in out
+    assert "with the one planned nothing is decided" in out
     assert not (tmp_path / "runs").exists()
 
 
@@ -108,6 +113,29 @@ def test_export_of_what_is_done(study, finished, tmp_path):
     _, out, _ = study("--results", "docs", "--dry-run", "--only", "fraction=0.5")
     assert "1 of 2 cells are done" in out
     assert (tmp_path / "docs/vit-50pct-seed1/cell.json").is_file()
+
+
+def test_exported_results_carry_their_plan(study, finished, tmp_path):
+    study("--results", "done", "--export", "docs", "--only", "model=vit")
+    text = (tmp_path / "docs/study.json").read_text()
+    assert str(tmp_path) not in text
+    plan = json.loads(text)
+    assert (plan["name"], plan["fractions"], plan["seeds"]) == ("tiny", [0.5, 1.0], [1])
+    assert plan["hypotheses"] == [{"hypothesis": "H1a", "first": "vit", "second": "wide"}]
+    found = collect([tmp_path / "docs"])
+    assert [run.name for run in found.runs] == ["vit-50pct-seed1"]
+    assert found.missing == ("wide-50pct-seed1", "vit-100pct-seed1", "wide-100pct-seed1")
+    assert judged(found)[-1].reason == "Of 2 planned: undecided at 2 fractions."
+    (tmp_path / "docs/study.json").unlink()
+    assert collect([tmp_path / "docs"]).missing == ()
+
+
+def test_results_of_another_study_are_not_mixed(study, finished, tmp_path):
+    study("--results", "done", "--export", "docs")
+    code, _, err = study("--results", "done", "--export", "docs", change=("name: tiny", "name: x"))
+    assert code == 2
+    assert "results of the study x or nothing at docs but its study.json is of 'tiny'" in err
+    assert json.loads((tmp_path / "docs/study.json").read_text())["name"] == "tiny"
 
 
 def test_what_stands_in_for_something_is_told(study, finished):

@@ -91,9 +91,10 @@ def test_offline_runs_are_synced_as_a_group(finished, wandb_server):
     assert len(offline) == 2
     sync = [sys.executable, "-m", "wandb", "sync", *offline]
     done = subprocess.run(sync, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stdout + done.stderr
+    told = done.stdout + done.stderr
+    assert done.returncode == 0, told
     kept = wandb_server.state.runs
-    assert len(kept) == 2
+    assert len(kept) == 2, told  # W&B says 0 also where it found nothing to send
     for run in kept.values():
         assert run.project == "some_project"
         assert (run.fields["groupName"], run.fields["tags"]) == ("tiny", ["sweep"])

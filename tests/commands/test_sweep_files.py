@@ -48,9 +48,25 @@ class _Process:
     last_sigterm_time = None
 
 
-def test_there_are_the_five():
-    names = ["attentive_pooling", "augmentation", "data_efficiency", "learning_rate"]
-    assert [path.stem for path in FILES] == [*names, "vit_locality"]
+def test_there_are_these():
+    names = ["attentive_pooling", "augmentation", "data_efficiency"]
+    fair = [f"fair_{model}" for model in ("cnn", "hybrid_vit", "swin", "vit")]
+    assert [path.stem for path in FILES] == [*names, *fair, "learning_rate", "vit_locality"]
+
+
+def test_fair_sweeps_differ_in_the_model_alone():
+    """The same budget, the same ingredients; Swin's start is its own."""
+    found = {}
+    for path in FILES:
+        if path.stem.startswith("fair_"):
+            model = path.stem.removeprefix("fair_")
+            text = path.read_text()
+            assert text.count("--count 16") == 2
+            content = yaml.safe_load(text.replace(model, "MODEL"))
+            content["parameters"].pop("model.net.init", None)
+            found[model] = content
+    assert len(found) == 4
+    assert all(content == found["vit"] for content in found.values())
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)

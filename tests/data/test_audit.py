@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from fer_lightning.data.audit import audit, blank_images, duplicate_groups
+from fer_lightning.data.audit import audit, blank_images
 from fer_lightning.data.cache import load
 from fer_lightning.data.image_set import ImageSet
 from fer_lightning.data.labels import FER_CLASSES
+from fer_lightning.data.twins import duplicate_groups
 
 
 def test_group_id_is_the_row_of_the_first_copy():

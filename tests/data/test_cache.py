@@ -135,6 +135,18 @@ def reshape(folder):
     np.save(folder / "images.npy", np.load(folder / "images.npy").reshape(8, 1, 24, 96))
 
 
+def shuffle(folder):
+    """Labels that add up to the same."""
+    labels = np.load(folder / "labels.npy")
+    assert not np.array_equal(labels, labels[::-1])
+    np.save(folder / "labels.npy", labels[::-1])
+
+
+def rename(folder):
+    files = np.load(folder / "files.npy")
+    np.save(folder / "files.npy", files[::-1])
+
+
 def pickled(folder):
     (folder / "labels.npy").write_bytes(pickle.dumps([1, 2, 3]))
 
@@ -156,6 +168,8 @@ def meta(folder, change):
         cut,
         flip,
         reshape,
+        shuffle,
+        rename,
         pickled,
         objects,
         lambda folder: (folder / "meta.json").unlink(),
@@ -163,6 +177,8 @@ def meta(folder, change):
         lambda folder: (folder / "labels.npy").write_bytes(b""),
         lambda folder: (folder / "meta.json").write_bytes(b"\xff{"),
         lambda folder: (folder / "meta.json").write_text("[]"),
+        lambda folder: meta(folder, lambda m: m.update(fingerprint="0" * 16)),
+        lambda folder: meta(folder, lambda m: m["classes"].reverse()),
         lambda folder: meta(folder, lambda m: m["arrays"].pop("usage")),
         lambda folder: meta(folder, lambda m: m["arrays"].update(extra={})),
     ],
@@ -189,7 +205,9 @@ def test_where_nothing_can_be_written_beside_it_goes_to_the_users_folder(source,
 
 
 def test_where_nothing_can_be_written_at_all_it_is_said(source, reads):
-    with pytest.warns(UserWarning, match="could not be cached .*Not a directory.*set cache_dir"):
+    with pytest.warns(
+        UserWarning, match="could not be cached .*(Not a directory|File exists).*set cache_dir"
+    ):
         found = load(source, cache_dir=source / "below a file")
     assert np.array_equal(found.images, faces(8)[:, None])
 
@@ -264,3 +282,52 @@ print(cache.load(sys.argv[1]).fingerprint)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert load(source).fingerprint == printed[0]
+
+
+def test_entries_of_before_are_made_again_without_a_word(source, reads, monkeypatch):
+    monkeypatch.setattr(cache, "CACHE_VERSION", 1)
+    load(source)
+    monkeypatch.undo()
+    monkeypatch.setattr(cache, "read", lambda path, **options: reads.append(path) or read(path))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        load(source, cache_dir=source.parent / ".fer_lightning_cache")
+    assert len(reads) == 2
+    assert len(entries(source.parent / ".fer_lightning_cache")) == 1
+
+
+def test_a_gitignore_of_the_users_stays(source, tmp_path):
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    load(source, cache_dir=folder)
+    assert not (folder / ".gitignore").exists()  # it would hide the user's files from git
+    (folder / ".gitignore").write_text("*.pyc\n")
+    load(source, cache_dir=folder, image_size=24)
+    assert (folder / ".gitignore").read_text() == "*.pyc\n"
+    load(source)
+    assert (source.parent / ".fer_lightning_cache" / ".gitignore").read_text() == "*\n"
+
+
+def test_a_file_that_is_cut_while_in_use_is_named(source):
+    """The system would end the process with SIGBUS."""
+    load(source)
+    found = load(source)
+    part = found.images[2:5]
+    os.truncate(found.images.filename, 200)
+    with pytest.raises(UserError, match=r"images\.npy as it was .* cut while in use; start again"):
+        _ = found.images[np.array([3, 7])]
+    with pytest.raises(UserError, match="cut while in use"):
+        _ = part[0]
+    with pytest.warns(UserWarning, match="damaged and will be made anew"):
+        assert len(load(source).images[3]) == 1
+
+
+def test_what_was_copied_out_needs_no_file(source):
+    load(source)
+    kept = load(source)
+    assert (type(kept.images), type(kept.images[1:3])) == (cache.WholeFile, cache.WholeFile)
+    assert type(kept.labels.max()) is np.int64
+    assert type(kept.labels == 1) is np.ndarray
+    found = kept.images[np.array([1, 2])]
+    assert type(found) is np.ndarray
+    assert np.array_equal(pickle.loads(pickle.dumps(found)), faces(8)[1:3, None])

@@ -1,11 +1,12 @@
 import json
+from dataclasses import replace
 
 import cv2
 import numpy as np
 import pytest
 
 from fer_lightning.data.augment import Augmentation
-from fer_lightning.data.datamodule import Drawn, FERDataModule, Files
+from fer_lightning.data.datamodule import Drawn, FERDataModule, Files, pixel_statistics
 from fer_lightning.data.faces import drawn_faces
 from fer_lightning.errors import UserError
 
@@ -77,7 +78,7 @@ def test_the_user_is_told_about_parts_and_copies(folder):
     copy.write_bytes(min((folder / "test" / "happy").iterdir()).read_bytes())
     said = FERDataModule(str(folder), split="official").describe()
     assert "141 images, 101 train, 11 val, 28 test; official split" in said
-    assert "1 images moved or left out to keep copies together" in said
+    assert "1 images moved or left out to keep copies and near-twins together" in said
     assert "0 val and 0 test images have a twin in train" in said
     assert "the source has no validation part" in said
     leaking = FERDataModule(str(folder), split="official", duplicates="keep").describe()
@@ -88,3 +89,18 @@ def test_the_user_is_told_about_parts_and_copies(folder):
 def test_impossible_batch(option):
     with pytest.raises(UserError, match=f"expected {option} of at least 1 but got 0"):
         FERDataModule(**{option: 0})
+
+
+def test_pixel_statistics_are_those_of_the_training_images_by_channel():
+    colour = np.random.default_rng(0).integers(0, 256, (2050, 3, 4, 4)).astype(np.uint8)
+    rows = np.arange(0, 2050, 2)  # more than are counted at once
+    mean, std = pixel_statistics(colour, rows)
+    assert mean == pytest.approx((colour[rows] / 255).mean((0, 2, 3)).tolist())
+    assert std == pytest.approx((colour[rows] / 255).std((0, 2, 3)).tolist())
+
+
+def test_scale_unit_asks_for_nothing_and_black_pictures_cannot_be_standardised():
+    black = replace(drawn_faces(40, with_masks=False), images=np.zeros((40, 1, 8, 8), np.uint8))
+    assert FERDataModule.of(black).pixel_scale == {}
+    with pytest.raises(UserError, match="expected training pixels that differ"):
+        _ = FERDataModule.of(black, scale="standard", duplicates="keep").pixel_scale

@@ -108,7 +108,7 @@ def test_returned_masks_are_the_callers_own(faces: ImageSet) -> None:
 def test_landmarks_come_in_by_hash_and_the_template_fills_the_rest(faces: ImageSet) -> None:
     images = bare(faces)
     outlines = {name: square(6 * k, 6 * k) for k, name in enumerate(FACE.base)}
-    known = Landmarks({image_key(images.images[2]): outlines})
+    known = Landmarks(outlines={image_key(images.images[2]): outlines})
     masks = masks_for(images, [2, 3], "auto", known)
     assert np.argwhere(masks[0, FACE.order.index("nose")]).min(0).tolist() == [18, 18]
     assert masks[0, FACE.order.index("nose")].sum() == 36
@@ -141,7 +141,8 @@ def test_an_empty_mask_is_refused(faces: ImageSet) -> None:
     masks[1, 2] = False
     with pytest.raises(UserError, match="empty nose mask for drawn/000001"):
         masks_for(replace(faces, masks=masks), [0, 1])
-    known = Landmarks({image_key(faces.images[0]): {name: square(90, 90) for name in FACE.base}})
+    far = {name: square(90, 90) for name in FACE.base}
+    known = Landmarks(outlines={image_key(faces.images[0]): far})
     with pytest.raises(UserError, match="empty eyes mask for drawn/000000"):
         masks_for(bare(faces), [0], "auto", known)
 

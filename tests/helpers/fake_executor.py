@@ -29,7 +29,7 @@ def jobs_of(out, **bad):
     models = (ModelPlan("cnn", (), {"sleep": "0.05"}), ModelPlan("bad", (), bad))
     study = Study(Path("s.yaml"), "s", models, (0.3, 1.0), (42, 43))
     cells = make_cells(study, resolve, lambda config: "f")
-    return place_jobs(cells, out, {}, controls=False)
+    return place_jobs(cells, out, {})
 
 
 def run(out, retry_failed=False, **bad):

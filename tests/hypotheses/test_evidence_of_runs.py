@@ -10,20 +10,22 @@ from fer_lightning.errors import UserError
 from fer_lightning.hypotheses.evidence import cells_of, focus_of
 from fer_lightning.runs.run import Run
 
-SAMPLES = """row,resolution,lfr_key,lfr_all,lsi_key,excess_key_mean
-9,native,2,1.5,0.1,0.3
-9,matched,1.5,1.2,0.2,0.3
-4,native,,,,-0.1
-4,matched,,,,-0.1
+HEAD = "row,resolution,lfr_key,lfr_all,lsi_key,auc_key,mass_key,centred_key_mean,excess_key_mean"
+OF_IMAGES = """9,native,2,1.5,0.1,0.8,1.9,0.3,9
+9,matched,1.5,1.2,0.2,0.7,1.4,0.3,9
+4,native,,,,,,-0.1,9
+4,matched,,,,,,-0.1,9
 """
-FOCUS = """source,seed,resolution,masks,region,lfr_log_mean
-model,,matched,given,key,0.4
-uniform,,matched,given,key,0.0
-untrained,0,matched,given,key,0.1
-untrained,1,matched,given,key,
-untrained,0,native,given,key,0.7
-untrained,0,matched,dilated,key,0.8
-untrained,0,matched,given,eyes,0.9
+SAMPLES = f"{HEAD}\n{OF_IMAGES}"
+FOCUS = """source,seed,resolution,masks,region,n,zero_maps,lfr_log_mean,mass_ratio
+model,,matched,given,key,2,1,0.4,0.7
+uniform,,matched,given,key,2,0,0.0,1.0
+untrained,0,matched,given,key,2,1,0.1,0.9
+untrained,1,matched,given,key,2,2,,
+untrained,2,matched,given,key,2,0,,
+untrained,0,native,given,key,2,0,0.7,0.9
+untrained,0,matched,dilated,key,2,0,0.8,0.9
+untrained,0,matched,given,eyes,2,0,0.9,0.9
 """
 
 
@@ -50,10 +52,69 @@ def test_focus_by_image_and_its_controls(run):
     np.testing.assert_array_equal(found.lfr["native", "key"], [np.nan, 2.0])
     np.testing.assert_array_equal(found.lfr["matched", "all"], [np.nan, 1.2])
     np.testing.assert_array_equal(found.lsi["matched"], [np.nan, 0.2])
+    np.testing.assert_array_equal(found.auc["matched", "key"], [np.nan, 0.7])
+    np.testing.assert_array_equal(found.mass["native", "key"], [np.nan, 1.9])
+    assert {*found.excess} == {"mean"}  # of centred logits; those of before are not used
     np.testing.assert_array_equal(found.excess["mean"], [-0.1, 0.3])
+    # zero maps count as 1: half of two, and all of them
     assert found.nulls == pytest.approx(
-        {"uniform": 0.0, "untrained 0": 0.1, "untrained 1": np.nan}, nan_ok=True
+        {"uniform": 1.0, "untrained 0": 0.95, "untrained 1": 1.0, "untrained 2": np.nan},
+        nan_ok=True,
     )
+    assert (found.method, found.architecture) == ("grad_cam", "cnn")
+    assert found.regions_from is None
+    assert not found.per_image.any()
+
+
+def test_tables_of_before_have_neither_the_measure_nor_the_arbiter(run):
+    old = (
+        "row,resolution,lfr_key,lsi_key,excess_key_mean\n9,native,2,0.1,0.3\n9,matched,2,0.1,0.3\n"
+    )
+    (run.path / "controls" / "focus_samples.csv").write_text(old)
+    (found,) = focus_of([run])
+    assert (found.auc, found.mass, found.excess) == ({}, {}, {})
+    assert found.lfr["matched", "key"].tolist() == [2.0]
+
+
+def lines(text, first, rest=None):
+    head, *others = text.strip().split("\n")
+    return [f"method,{head},regions_from", *(f"{first},{line},{rest}" for line in others)]
+
+
+def test_one_for_each_method(run):
+    (run.path / "controls" / "focus_samples.csv").write_text(
+        "\n".join(
+            [*lines(SAMPLES, "grad_cam", "template"), *lines(SAMPLES, "occlusion", "landmarks")[1:]]
+        )
+    )
+    paper, other = focus_of([run], None)
+    assert (paper.method, other.method) == ("grad_cam", "occlusion")
+    assert not paper.per_image.any()
+    assert other.per_image.all()
+    assert [one.method for one in focus_of([run])] == ["grad_cam"]
+    assert [one.method for one in focus_of([run], ["occlusion"])] == ["occlusion"]
+
+
+def test_a_method_measured_later_brings_no_numbers_to_one_of_before(run):
+    old = "grad_cam,9,native,2,1.5,0.1,,,,9,\ngrad_cam,9,matched,2,1.5,0.1,,,,9,\n"
+    new = "\n".join(lines(SAMPLES, "occlusion", "landmarks"))
+    (run.path / "controls" / "focus_samples.csv").write_text(f"{new}\n{old}")
+    table = "\n".join(lines(FOCUS, "grad_cam", ""))
+    (run.path / "controls" / "focus.csv").write_text(table)
+    (found,) = focus_of([run])
+    assert (found.auc, found.mass, found.regions_from) == ({}, {}, None)
+    assert focus_of([run], ["occlusion"])[0].auc["matched", "key"][1] == 0.7
+
+
+def test_null_rows_of_own_regions_go_before_a_templates(run):
+    table = [*lines(FOCUS, "grad_cam", "landmarks"), *lines(FOCUS, "grad_cam", "template")[1:]]
+    table[-7] = table[-7].replace(",0.5,", ",0.9,")  # uniform, by the template
+    (run.path / "controls" / "focus.csv").write_text("\n".join(table))
+    (found,) = focus_of([run])
+    assert found.nulls["uniform"] == 1.0
+    assert found.regions_from is None  # the table has both, the images tell nothing
+    (run.path / "controls" / "focus.csv").write_text("\n".join(lines(FOCUS, "grad_cam", "exact")))
+    assert focus_of([run])[0].regions_from.tolist() == ["exact", "exact"]
 
 
 def test_a_run_nobody_looked_into_has_no_focus(tmp_path):
@@ -63,7 +124,7 @@ def test_a_run_nobody_looked_into_has_no_focus(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (SAMPLES + "9,native,2,1.5,0.1,0.3\n", "one line for each image and resolution"),
+        (SAMPLES + "9,native,2,1.5,0.1,0.8,1.9,0.3,9\n", "one line for each image and resolution"),
         (SAMPLES.replace("4,matched", "7,matched"), "the same images at both resolutions"),
         ("a,resolution\n1,native\n", "one line for each image and resolution"),
     ],

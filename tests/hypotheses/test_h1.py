@@ -1,5 +1,8 @@
 """Verdicts on the lead and its change with data."""
 
+import math
+from dataclasses import replace
+
 import pytest
 from evidence_samples import cell
 
@@ -11,9 +14,9 @@ SEEDS = (1, 2, 3)
 
 
 def cells(table, seeds=SEEDS, n=2000):
-    """Cells from {(model, fraction): accuracy}."""
+    """Cells from {(model, fraction): accuracy}, which spread by half a point around it."""
     return by_key(
-        cell(model, fraction, seed, accuracy, n)
+        cell(model, fraction, seed, accuracy + 0.005 * (seed - 2), n)
         for (model, fraction), accuracy in table.items()
         for seed in seeds
     )
@@ -42,8 +45,13 @@ def test_a_clear_lead_at_each_fraction_is_supported():
     assert row["estimate"] == pytest.approx(20)  # points
     assert row["level"] == 1 - 0.005 / 2
     assert row["p_bonferroni"] == pytest.approx(2 * row["p"])
-    assert [r["comparison"][-6:] for r in verdicts[0].numbers[1:]] == ["seed 1", "seed 2", "seed 3"]
-    assert "3 seeds support at most a statement for these seeds" in verdicts[0].caveats[0]
+    assert row["for"] == "the architecture"
+    beside = verdicts[0].numbers[1]
+    assert (beside["for"], beside["test"]) == ("these trainings", "signs")
+    assert row["low"] < beside["low"] < beside["high"] < row["high"]
+    assert beside["estimate"] == pytest.approx(20)
+    assert [r["comparison"][-6:] for r in verdicts[0].numbers[2:]] == ["seed 1", "seed 2", "seed 3"]
+    assert "with 3 trainings of each model that spread as these do" in verdicts[0].caveats[0]
 
 
 def test_a_lead_of_the_other_model_is_not_supported_and_decides_the_whole():
@@ -54,7 +62,13 @@ def test_a_lead_of_the_other_model_is_not_supported_and_decides_the_whole():
 
 def test_a_lead_within_chance_is_undecided():
     found = cells({("cnn", 0.3): 0.505, ("vit", 0.3): 0.5})
-    assert outcomes(lead(*asked(found, [0.3]))) == ["undecided", "undecided"]
+    verdicts = lead(*asked(found, [0.3]))
+    assert outcomes(verdicts) == ["undecided", "undecided"]
+    assert [verdict.kind for verdict in verdicts] == ["no power", "no power"]
+    row = verdicts[0].numbers[0]
+    size = float(verdicts[0].reason.split("No power: here no difference under ")[1].split()[0])
+    assert size == pytest.approx((row["high"] - row["low"]) / 2, abs=0.05)
+    assert row["p"] > 0.5
 
 
 def test_seeds_that_disagree_leave_it_undecided():
@@ -65,9 +79,10 @@ def test_seeds_that_disagree_leave_it_undecided():
         for one in (cell("cnn", 0.3, seed, accuracy[seed]), cell("vit", 0.3, seed, 0.5))
     )
     verdict = lead(*asked(found, [0.3]))[0]
-    row = verdict.numbers[0]
-    assert row["low_images"] > 0  # images alone would have said yes
-    assert row["low"] < 0
+    row, beside = verdict.numbers[:2]
+    assert beside["low"] > 0  # for these trainings the answer is yes
+    assert beside["p_bonferroni"] < 0.005
+    assert row["low"] < 0 < row["p"] - 0.005
     assert verdict.outcome == "undecided"
 
 
@@ -83,13 +98,27 @@ def test_missing_cells_are_named_and_leave_it_undecided():
     assert "vit-60pct-seed1" in nothing.reason
     assert whole.outcome == "undecided"
     assert whole.missing[0] == "vit-30pct-seed3"
+    assert [one.kind for one in (verdict, nothing, whole)] == ["missing"] * 3
 
 
-def test_one_seed_says_what_it_cannot_say():
+def test_one_seed_gives_no_verdict():
     found = cells({("cnn", 0.3): 0.6, ("vit", 0.3): 0.4}, seeds=[1])
-    verdict = lead(*asked(found, [0.3], [1]))[0]
-    assert verdict.outcome == "supported"
-    assert "cannot speak of training randomness" in verdict.caveats[0]
+    verdict, whole = lead(*asked(found, [0.3], [1]))
+    assert (verdict.outcome, verdict.kind, verdict.missing) == ("undecided", "missing", [])
+    assert "One training of each model says nothing of how much the next" in verdict.reason
+    assert "Train at least two seeds" in verdict.reason
+    row, beside = verdict.numbers[:2]
+    assert (row["low"], row["high"], row["p_bonferroni"]) == (-math.inf, math.inf, 1.0)
+    assert beside["low"] > 15  # for this training it stands
+    assert beside["p_bonferroni"] < 0.005
+    assert (whole.outcome, whole.kind) == ("undecided", "missing")
+
+
+def test_without_a_plan_it_says_that_fractions_were_found():
+    question, evidence = asked(cells({("cnn", 0.3): 0.6, ("vit", 0.3): 0.4}), [0.3])
+    assert lead(question, evidence)[-1].reason.startswith("Of 1 planned: ")
+    found = lead(question, replace(evidence, planned=False))[-1]
+    assert found.reason.startswith("Of 1 found, for there is no plan: ")
 
 
 @pytest.mark.parametrize(

@@ -3,15 +3,27 @@
 from dataclasses import replace
 
 import pytest
+from scipy.special import stdtrit
 
-from fer_lightning.hypotheses.verdict import adjust, judge, row_of, rule_for, seed_caveats
-from fer_lightning.statistics import Interval, compare
+from fer_lightning.hypotheses.verdict import (
+    adjust,
+    judge,
+    row_of,
+    rule_for,
+    seed_caveats,
+    trainings_row,
+)
+from fer_lightning.statistics import Interval, NewTrainings, compare
 
 RESULT = compare([[1, 1, 0, 1]] * 3, [[0, 0, 0, 1]] * 3)
 
 
 def with_interval(low, high):
-    return replace(RESULT, seeds=Interval((low + high) / 2, low, high, 0.995))
+    """A comparison whose interval for the architecture is this one; images leave nothing open."""
+    middle, reach = (low + high) / 2, (high - low) / 2
+    error = reach / -stdtrit(4, 0.0025)
+    known = NewTrainings(middle, 3, (error * 3**0.5,), 4.0, 0.0, 100)
+    return replace(RESULT, trainings=known)
 
 
 @pytest.mark.parametrize(
@@ -20,24 +32,33 @@ def with_interval(low, high):
         (0.1, 0.3, 0.001, "supported"),
         (-0.3, -0.1, 0.001, "not supported"),
         (-0.1, 0.3, 0.001, "undecided"),
-        (0.0, 0.3, 0.001, "undecided"),  # 0 belongs to the interval
+        (-1e-9, 0.3, 0.001, "undecided"),  # 0 belongs to the interval
         (0.1, 0.3, 0.005, "undecided"),  # below alpha, not at it
         (-0.3, -0.1, 0.02, "undecided"),
     ],
 )
 def test_interval_and_p_must_agree(low, high, p, outcome):
-    assert judge(with_interval(low, high), p) == outcome
+    found = with_interval(low, high)
+    assert (found.interval.low, found.interval.high) == pytest.approx((low, high), abs=1e-8)
+    assert judge(found, p) == outcome
 
 
-def test_it_rests_on_the_interval_over_seeds():
+def test_it_rests_on_the_interval_for_the_architecture():
     wide = with_interval(-0.1, 0.9)
     certain = replace(wide, images=Interval(0.4, 0.3, 0.5, 0.995))
     assert judge(certain, 0.0002) == "undecided"
+    architecture, trainings = row_of("lead", certain), trainings_row("lead", certain)
+    assert (architecture["for"], trainings["for"]) == ("the architecture", "these trainings")
+    assert (trainings["low"], trainings["high"]) == (30.0, 50.0)
+    assert (trainings["kind"], trainings["p"]) == ("trainings", RESULT.p_images)
 
 
 def test_rule_names_family_and_alpha():
     rule = rule_for("lead", 6, 0.01)
-    for words in ("times 6 tests (Bonferroni)", "alpha = 0.01", "1 - alpha / 6", "missing"):
+    for words in (
+        *("times 6 tests (Bonferroni)", "alpha = 0.01", "1 - alpha / 6", "missing"),
+        *("with one training of each model", "for the architecture", "for these trainings"),
+    ):
         assert words in rule
 
 
@@ -54,6 +75,7 @@ def test_tests_still_to_come_count_in_the_family():
 
 
 def test_few_seeds_say_what_they_cannot_say():
-    (caveat,) = seed_caveats(RESULT)
-    assert "3 seeds support at most a statement for these seeds" in caveat
-    assert "p below 0.25" in caveat  # two of eight patterns of signs
+    (caveat,) = seed_caveats(with_interval(-0.1, 0.3))
+    assert "no difference under 20.0 points could be supported; with 3 trainings" in caveat
+    assert "in fewer than 80 % of studies" in caveat
+    assert seed_caveats(compare([1, 0], [0, 0])) == []  # the verdict itself says it

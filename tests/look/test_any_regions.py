@@ -55,10 +55,10 @@ def test_everything_speaks_of_the_data_sets_own_regions(plates, capsys):
     assert main(["fit", *NET, *plates, *options]) == 0
     folder = Path("runs/own")
     metrics = rows(folder / "metrics.csv")[0]
-    named = {name.split("/")[2] for name in metrics if name.startswith("val/lfr/")}
+    named = {name.split("/")[-1] for name in metrics if name.startswith("val/lfr/")}
     assert named == {"defect", "print", "all"}
     assert {row["region"] for row in rows(folder / "focus.csv")} == named
-    assert {"lfr_defect", "lsi_all", "excess_defect_mean"} <= set(
+    assert {"lfr_defect", "lsi_all", "centred_defect_mean"} <= set(
         rows(folder / "focus_samples.csv")[0]
     )
     assert {row["region"] for row in rows(folder / "hiding.csv")} == {"defect", "background"}

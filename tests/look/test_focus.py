@@ -4,9 +4,18 @@ import math
 import pytest
 import torch
 
+from fer_lightning.data.faces import drawn_faces
+from fer_lightning.data.masks import masks_for, template
 from fer_lightning.data.regions import FACE
 from fer_lightning.errors import UserError
-from fer_lightning.look.focus import Sample, Source, focus_table, map_sources, tabulate
+from fer_lightning.look.focus import (
+    Sample,
+    Source,
+    focus_table,
+    map_sources,
+    tabulate,
+    with_regions_from,
+)
 from fer_lightning.look.heat import to_heat
 from fer_lightning.look.methods.grad_cam import grad_cam
 from fer_lightning.look.metrics import local_focus_ratio
@@ -156,3 +165,30 @@ def test_csv_reads_back(spots, images, own_masks):
     back = list(csv.DictReader(to_csv(rows).splitlines()))
     assert len(back) == len(rows)
     assert float(back[7]["lfr_median"]) == pytest.approx(rows[7]["lfr_median"], rel=1e-5)
+
+
+def test_landmarks_are_shown_beside_the_template():
+    masks = torch.from_numpy(masks_for(drawn_faces(7), [0, 1, 2]))
+    heat = torch.rand(3, 48, 48, generator=torch.Generator().manual_seed(0))
+    words = ("landmarks", "template", "landmarks")
+    rows = tabulate([Source("model", "", heat, "8x8")], masks, FACE, regions_from=words)
+    kinds = list(dict.fromkeys(row["masks"] for row in rows))
+    assert kinds[:4] == ["given", "accepted", "template", "area_matched"]
+    assert kinds[4:] == ["dilated", "eroded", "shuffled"]
+    for kind, images in (("given", [0, 1, 2]), ("accepted", [0, 2])):
+        (row,) = select(rows, resolution="native", masks=kind, region="key")
+        lfr = local_focus_ratio(
+            heat[images], masks[images, FACE.order.index("key")], per_image=True
+        )
+        assert (row["n"], row["lfr_mean"]) == (len(images), pytest.approx(lfr.mean().item()))
+    (row,) = select(rows, resolution="native", masks="template", region="eyes")
+    fixed = torch.tensor(template(48)["eyes"])
+    assert row["lfr_mean"] == pytest.approx(local_focus_ratio(heat, fixed, per_image=True).mean())
+    told = with_regions_from(rows, words)
+    assert {(r["masks"], r["regions_from"]) for r in told} >= {
+        ("given", "landmarks"),
+        ("template", "template"),
+    }
+    assert {row["masks"] for row in tabulate([Source("model", "", heat)], masks, FACE)}.isdisjoint(
+        {"accepted", "template", "area_matched"}
+    )

@@ -1,6 +1,7 @@
 """Files of weights, the good and the bad."""
 
 import pickle
+import zipfile
 
 import pytest
 import torch
@@ -101,3 +102,60 @@ def test_weights_of_another_model():
     with pytest.raises(UserError, match=r"2 of another shape \(head\.weight: \[9, 128\], not \[7"):
         load_weights(model, ViT(num_classes=9, depth=1).state_dict(), "x.ckpt")
     assert torch.equal(model.head.weight, before)
+
+
+def rewritten(path, change, compression=zipfile.ZIP_STORED):
+    """A torch file whose data.pkl was changed."""
+    with zipfile.ZipFile(path) as archive:
+        content = {name: archive.read(name) for name in archive.namelist()}
+    with zipfile.ZipFile(path, "w", compression) as archive:
+        for name, data in content.items():
+            archive.writestr(name, change(data) if name.endswith("data.pkl") else data)
+
+
+NUMBER = b"J\x00\x00\x00\x04"  # 64 Mi
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        b"cbuiltins\nbytearray\n",
+        b"c__builtin__\nbytearray\n",
+        b"ctorch\nFloatTensor\n",
+        b"ctorch\nTensor\n",
+        b"ctorch.storage\nUntypedStorage\n",
+    ],
+)
+def test_a_file_cannot_ask_for_memory_by_a_number(tmp_path, state, call):
+    path = tmp_path / "a.pt"
+    torch.save(state, path)
+    rewritten(path, lambda _: b"\x80\x02}X\x01\0\0\0a" + call + NUMBER + b"\x85Rs.")
+    with pytest.raises(UserError, match="holds other objects"):
+        read_weights(path)
+
+
+def test_a_small_storage_cannot_become_a_large_tensor(tmp_path):
+    torch.save({"a": torch.zeros(1).expand(1 << 28)}, tmp_path / "a.pt")
+    with pytest.raises(UserError, match="damaged or of another kind"):
+        read_weights(tmp_path / "a.pt")
+
+
+def test_a_compressed_file_is_not_unpacked(tmp_path):
+    path = tmp_path / "a.pt"
+    torch.save({"a": torch.zeros(1 << 20)}, path)
+    rewritten(path, bytes, zipfile.ZIP_DEFLATED)
+    assert path.stat().st_size < 1 << 16
+    with pytest.raises(UserError, match="damaged or of another kind"):
+        read_weights(path)
+
+
+def test_the_format_before_torch_1_6(tmp_path, state):
+    path = tmp_path / "a.pt"
+    torch.save(state, path, _use_new_zipfile_serialization=False)
+    read = read_weights(path)
+    assert all(torch.equal(read[key], state[key]) for key in state)
+    six = b"K\x06N"  # elements of the weight, then no view of it
+    assert path.read_bytes().count(six) == 1
+    path.write_bytes(path.read_bytes().replace(six, NUMBER + b"N"))
+    with pytest.raises(UserError, match="damaged or of another kind"):
+        read_weights(path)

@@ -43,6 +43,30 @@ def test_a_row_a_class_right_left_of_wrong(complete):
     complete(figure)
 
 
+def test_methods_stand_side_by_side(complete):
+    faces, overlays, *rest = answers([0, 0], [0, 1])
+    both = np.stack([overlays, overlays + 1], axis=1)
+    figure = gradcam_gallery(
+        faces,
+        both,
+        *rest,
+        ("cat", "dog"),
+        per_side=1,
+        methods=("Grad-CAM", "Integrated gradients"),
+        signed=np.array([[True, False], [False, False]]),
+        zero=np.array([[False, False], [True, False]]),
+    )
+    assert [level for _, _, level in shown(figure)] == [0, 1, 2, 10, 11, 12]
+    words = [text.get_text() for text in figure.axes[0].texts]
+    assert words.count("Grad-CAM") == words.count("Integrated\ngradients") == 2
+    assert words.count("±") == 1
+    assert "✗ dog 90 %, no heat by Grad-CAM" in words
+    told = " ".join(text.get_text() for text in figure.texts).replace("\n", " ")
+    assert "by Grad-CAM, Integrated gradients, from left to right" in told
+    assert "blue against the class, red for it" in told
+    complete(figure)
+
+
 def test_right_and_wrong_are_told_in_words_and_by_the_frame():
     figure = gradcam_gallery(*answers([0, 0], [0, 1]), ("cat", "dog"))
     assert below(figure) == ["✓ cat 20 %", "✗ dog 90 %"]

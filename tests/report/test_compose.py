@@ -9,8 +9,8 @@ from fer_lightning.report.compose import compose
 from fer_lightning.report.content import Picture, Scatter, Table, Text
 from fer_lightning.runs.collection import collect
 
-SECTIONS = ["summary", "data", "accuracy", "learning", "focus", "gallery", "embedding"]
-SECTIONS += ["confusion", "calibration", "cost", "verdicts", "reproduce"]
+SECTIONS = ["summary", "data", "accuracy", "learning", "generalisation", "focus", "gallery"]
+SECTIONS += ["embedding", "confusion", "calibration", "cost", "verdicts", "reproduce"]
 
 
 @pytest.fixture(scope="module")
@@ -53,6 +53,10 @@ def test_verdicts_carry_outcome_reason_and_rule(report):
     verdicts = table(report, "verdicts")
     assert {row[0] for row in verdicts.rows} == {"H1a", "H1b", "H2"}
     assert {row[2] for row in verdicts.rows} <= {"supported", "not supported", "undecided"}
+    for row in verdicts.rows:  # H1a at every fraction has no kind of its own
+        assert not row[3] or row[2] == "undecided"
+    assert next(row for row in verdicts.rows if row[0] == "H2")[3] == "missing"
+    assert "method" in table(report, "verdict_numbers").columns
     told = [text for text in items(report, Text) if text.kind == "verdict"]
     assert len(told) == len(verdicts.rows)
     assert {row[0] for row in table(report, "rules").rows} == {"H1a", "H1b", "H2"}
@@ -87,7 +91,8 @@ def test_epochs_are_counted_until_an_accuracy_is_reached(report):
     found = table(report, "epochs_to_reach")
     row = next(r for r in found.rows if r[:3] == ("cnn", "100 %", 1))
     # 1/7 to 1/7 + 0.6 in four epochs: 0.143, 0.343, 0.543, 0.743
-    assert dict(zip(found.columns[6:], row[6:], strict=True)) == {
+    assert row[6:8] == (None, "too short to tell")
+    assert dict(zip(found.columns[8:], row[8:], strict=True)) == {
         "to 0.2": 2,
         "to 0.3": 2,
         "to 0.4": 3,

@@ -1,7 +1,9 @@
 """What a report says of folders that lack something, and of what a reader must know first."""
 
+import json
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from report_reading import items, table, words
 from report_runs import LOOKING, write_run
@@ -24,14 +26,62 @@ def test_faces_are_left_out_on_request(tmp_path):
 def test_substitutions_come_first_and_drawn_faces_before_all(tmp_path):
     line = "drawn faces instead of FER-2013: the numbers say nothing about real faces"
     write_run(tmp_path, substitutions=["CPU instead of a GPU", line], data="drawn faces")
-    first = compose(collect([tmp_path])).sections[0].items[0]
+    report = compose(collect([tmp_path]))
+    first, story, picture = report.sections[0].items[:3]
     assert isinstance(first, Text)
     assert (first.text, first.kind) == (f"**{line}**", "note")
+    assert isinstance(story, Text)
+    right = collect([tmp_path]).runs[0].predictions.correct
+    assert story.text.startswith("`cnn` answers **")
+    assert f"of {len(right)} test images right" in story.text
+    assert isinstance(picture, Picture)
+    (foot,) = [s for s in report.sections if s.id == "reproduce"]
+    assert Text("**CPU instead of a GPU**", "note") in foot.items
 
 
 def test_a_leaking_test_is_said_to_leak(tmp_path):
     write_run(tmp_path, twins=14)
     assert "14 test images, 10.0 %, have an identical twin" in words(compose(collect([tmp_path])))
+
+
+def test_what_near_twins_are_worth(tmp_path):
+    folder = write_run(tmp_path)
+    (run,) = collect([tmp_path]).runs
+    right = run.predictions.correct
+    seen = np.flatnonzero(right)[:20]
+    noted = {"fingerprint": "f" * 16, "near_twins": run.predictions.row[seen].tolist()}
+    (folder / "near_twins.json").write_text(json.dumps(noted))
+    report = compose(collect([tmp_path]))
+    others = (right.sum() - 20) / 120
+    (row,) = table(report, "near_twins").rows
+    worth = round(100 * (right.mean() - others), 2)
+    expected = (round(right.mean(), 4), 1.0, round(others, 4), worth)
+    assert row == (run.name, 140, 20, *expected)
+    assert "Near-twins of" not in words(report)
+
+
+def test_no_near_twins_are_said_and_unknown_ones_are_not(tmp_path):
+    folder = write_run(tmp_path)
+    assert "near-twin" not in words(compose(collect([tmp_path])))
+    split = {"fingerprint": "f" * 16, "near_twins": []}
+    (folder / "split.json").write_text(json.dumps(split))
+    assert "No test image has a near-twin" in words(compose(collect([tmp_path])))
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        ({"fingerprint": "other", "near_twins": [3]}, "but they are of other"),
+        ({"fingerprint": "f" * 16, "near_twins": [-1]}, "expected rows of images"),
+        ({"fingerprint": "f" * 16, "near_twins": "all"}, "expected rows of images"),
+        ({"fingerprint": "f" * 16, "near_twins": [10**30]}, "expected rows of images"),
+    ],
+)
+def test_near_twins_of_another_data_set_or_damaged(tmp_path, content, why):
+    folder = write_run(tmp_path)
+    (folder / "near_twins.json").write_text(json.dumps(content))
+    with pytest.raises(UserError, match=why):
+        _ = collect([tmp_path]).runs[0].near_twins
 
 
 def test_a_single_run_has_a_report_without_comparisons(tmp_path):
@@ -49,9 +99,26 @@ def test_one_seed_says_what_its_intervals_cannot_say(tmp_path):
         write_run(tmp_path, model)
     report = compose(collect([tmp_path]))
     assert "say nothing of how much another training seed" in words(report)
+    assert "nothing that compares architectures is decided" in words(report)
+    found = {row[0]: row for row in table(report, "verdicts").rows}
+    assert found["H1a"][2:4] == ("undecided", "missing")
     row = table(report, "accuracy").rows[0]
     assert row[4] is None  # no SD of one seed
     assert "one seed" in table(report, "accuracy").notes[0]
+
+
+def test_runs_without_a_plan_say_so(tmp_path):
+    for model in ("cnn", "vit"):
+        for seed in (1, 2):
+            write_run(tmp_path, model, seed=seed)
+    found = collect([tmp_path])
+    told = words(compose(found))
+    assert "what was found is taken for what was planned" in told
+    assert "Of 1 found, for there is no plan: " in told
+    plan = {"name": "s", "models": ["cnn", "vit"], "fractions": [0.3, 1.0], "seeds": [1, 2]}
+    told = words(compose(replace(found, study=plan)))
+    assert "taken for what was planned" not in told
+    assert "Of 2 planned: " in told
 
 
 def test_missing_cells_and_unused_folders_are_named(tmp_path):
@@ -80,6 +147,15 @@ def test_a_damaged_file_costs_its_part_only(tmp_path, name):
     (folder / name).write_bytes(b"PK\x03\x04 \xff not what it should be")
     report = compose(collect([tmp_path]))
     assert f"{folder.name}/{name}" in words(report) or name in words(report)
+    assert table(report, "accuracy").rows
+
+
+def test_a_table_that_lacks_regions_costs_its_part_only(tmp_path):
+    folder = write_run(tmp_path)
+    (folder / "focus_samples.csv").write_text("row,file,lfr_key,lsi,background\n3,a,1,0.1,0.2\n")
+    with pytest.warns(UserWarning, match="is left out of the report: the runs' files do not hold"):
+        report = compose(collect([tmp_path]))
+    assert "This part is left out" in words(report)
     assert table(report, "accuracy").rows
 
 
@@ -112,8 +188,25 @@ def test_hypotheses_that_cannot_be_judged_cost_no_more_than_their_verdicts(tmp_p
 
 def test_a_damaged_focus_file_leaves_the_lead_judged(tmp_path):
     for model in ("cnn", "vit"):
-        folder = write_run(tmp_path, model, images=700)
+        for seed in (1, 2, 3):
+            folder = write_run(tmp_path, model, images=700, seed=seed)
     (folder / "focus_samples.csv").write_text("row,resolution\n0,native\n0,native\n")
     found = {row[0]: row for row in table(compose(collect([tmp_path])), "verdicts").rows}
     assert found["H1a"][2] == "supported"
     assert found["H2"][2] == "undecided"
+
+
+def test_questions_that_wait_for_cells_share_one_paragraph(tmp_path):
+    for model in ("cnn", "vit"):
+        for seed in (1, 2):
+            write_run(tmp_path, model, fraction=0.3, seed=seed)
+    collection = collect([tmp_path])
+    asked = {"hypothesis": "H1a", "first": "cnn", "second": "vit"}
+    study = {"name": "s", "fractions": [0.3, 1.0], "seeds": [1, 2], "hypotheses": [asked]}
+    found = compose(replace(collection, study=study)).sections[0].items
+    texts = [item for item in found if isinstance(item, Text)]
+    cards = [text.text for text in texts if text.kind == "verdict"]
+    assert ["at 30 %" in card for card in cards] == [True, False]
+    assert "at every fraction" in cards[1]
+    (waiting,) = [text.text for text in texts if "Not answered yet" in text.text]
+    assert waiting.endswith("Is cnn ahead of vit at 100 % of the training data? (H1a)")

@@ -34,7 +34,7 @@ def above(asked, evidence):
     right = [cell.correct.mean() for (m, *_), cell in evidence.cells.items() if m == asked.model]
     outcome = "supported" if min(right) > asked.least else "not supported"
     statement = f"{asked.model} recognises more than {asked.least:.0%}"
-    return [Verdict("H4", statement, outcome, f"The worst run: {min(right):.2f}.", "The worst.")]
+    return [Verdict("H94", statement, outcome, f"The worst run: {min(right):.2f}.", "The worst.")]
 
 
 @pytest.fixture
@@ -46,30 +46,30 @@ def runs(tmp_path):
 
 @pytest.fixture
 def h4():
-    register_hypothesis("H4", above, Above)
+    register_hypothesis("H94", above, Above)
     yield
-    HYPOTHESES.pop("H4")
+    HYPOTHESES.pop("H94")
 
 
 @pytest.mark.parametrize(("least", "outcome"), [(0.0, "supported"), (1.0, "not supported")])
 def test_a_hypothesis_from_outside_is_judged_and_reported(runs, h4, least, outcome):
-    asked = {"hypothesis": "H4", "model": "vit", "least": least}
+    asked = {"hypothesis": "H94", "model": "vit", "least": least}
     report = compose(replace(runs, study={"hypotheses": [asked]}))
     (row,) = table(report, "verdicts").rows
-    assert row[:3] == ("H4", f"vit recognises more than {least:.0%}", outcome)
-    assert table(report, "rules").rows == (("H4", "The worst."),)
+    assert row[:3] == ("H94", f"vit recognises more than {least:.0%}", outcome)
+    assert table(report, "rules").rows == (("H94", "The worst."),)
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"model": "vti"}, "expected models of the study in H4 but got 'vti'; did you mean 'vit'"),
+        ({"model": "vti"}, "expected models of the study in H94 but got 'vti'; did you mean 'vit'"),
         ({"least": 2.0}, "expected an accuracy from 0 to 1 but got 2.0"),
         ({"first": "cnn"}, "expected a known key but got 'first'"),
     ],
 )
 def test_its_mistakes_are_told_by_its_own_schema(runs, h4, change, message):
-    asked = {"hypothesis": "H4", "model": "vit", "least": 0.5} | change
+    asked = {"hypothesis": "H94", "model": "vit", "least": 0.5} | change
     assert message in words(compose(replace(runs, study={"hypotheses": [asked]})))
 
 
@@ -78,7 +78,7 @@ def test_names_are_taken_once(h4):
         hypothesis("H1a", TwoModels)(lambda asked, evidence: [])
     with pytest.raises(UserError, match="'data' is taken"):
         section("data", "Data", 1)(lambda material: [])
-    register_hypothesis("H4", above, Above)  # again, as a notebook's cell does
+    register_hypothesis("H94", above, Above)  # again, as a notebook's cell does
 
 
 def test_a_section_from_outside_stands_where_it_wants(runs):

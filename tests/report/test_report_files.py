@@ -1,6 +1,7 @@
 """The files of a report: complete, the same again, tidied up, and refused in one sentence."""
 
 import csv
+import hashlib
 import json
 import re
 
@@ -27,11 +28,14 @@ def out(runs, tmp_path_factory):
     """A report, written over an earlier one that had a figure more, beside somebody's own."""
     folder = tmp_path_factory.mktemp("out")
     (folder / "figures").mkdir()
-    for name in ("old.png", "mine.png"):
+    for name in ("old.png", "mine.png", "changed.png"):
         (folder / "figures" / name).write_bytes(b"")
-    outside = "../outside.txt"
-    (folder / LIST).write_text(json.dumps({"files": ["figures/old.png", outside, 3]}))
-    (folder.parent / "outside.txt").write_text("x")
+    (folder.parent / "outside.txt").write_text("")
+    (folder / "figures/link.png").symlink_to(folder.parent / "outside.txt")
+    nothing = hashlib.sha256(b"").hexdigest()
+    names = ("figures/old.png", "../outside.txt", "figures/../../outside.txt", "figures/link.png")
+    listed = dict.fromkeys(names, nothing) | {"figures/changed.png": "0" * 64, "x": 3}
+    (folder / LIST).write_text(json.dumps({"files": listed}))
     write_report(collect([runs]), folder)
     return folder
 
@@ -45,7 +49,7 @@ def test_everything_that_the_words_name_is_there(out):
 
 
 def test_every_figure_is_there_for_screen_and_print(out):
-    names = {path.stem for path in (out / "figures").iterdir()} - {"mine"}
+    names = {path.stem for path in (out / "figures").iterdir()} - {"mine", "changed", "link"}
     for name in names:
         assert (out / "figures" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
         assert (out / "figures" / f"{name}.pdf").read_bytes().startswith(b"%PDF")
@@ -105,3 +109,40 @@ def test_long_tables_are_cut_in_the_words_only():
     assert "5 more rows in [tables/t.csv]" in page
     assert f"| {MOST_ROWS - 1} |" in page
     assert f"| {MOST_ROWS} |" not in page
+
+
+def test_names_from_a_foreign_folder_stay_in_the_reports(tmp_path):
+    folder = write_run(tmp_path / "runs", "vit", images=70, probe=21)
+    for name in ("summary.json", "run.json"):
+        content = json.loads((folder / name).read_text()) | {"model": "../../../evil"}
+        (folder / name).write_text(json.dumps(content))
+    out = tmp_path / "deep/er/out"
+    written = write_report(collect([folder]), out)
+    assert all(path.resolve().is_relative_to(out) for path in written)
+    assert not list(tmp_path.rglob("*evil.png"))
+    page = (out / "report.md").read_text()
+    named = re.findall(r"\]\(((?:figures|tables)/[^)]+)\)", page)
+    assert named
+    assert all((out / name).is_file() for name in named)
+
+
+@pytest.mark.parametrize("name", ["tables", "figures"])
+def test_nothing_is_written_through_a_link(runs, tmp_path, name):
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / name).symlink_to(elsewhere)
+    with pytest.raises(UserError, match="is a link to another place"):
+        write_report(collect([runs]), out)
+    assert not list(elsewhere.iterdir())
+
+
+def test_a_page_behind_a_link_is_replaced_and_not_followed(runs, tmp_path):
+    (tmp_path / "precious.txt").write_text("mine")
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "report.html").symlink_to(tmp_path / "precious.txt")
+    write_report(collect([runs]), out)
+    assert (tmp_path / "precious.txt").read_text() == "mine"
+    assert not (out / "report.html").is_symlink()

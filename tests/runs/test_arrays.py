@@ -84,7 +84,7 @@ def test_maps_must_belong_to_rows(folder):
 def test_objects_are_never_unpickled(folder):
     path = folder / "maps.npz"
     np.savez(path, row=np.arange(1), heat=np.array([{"a": 1}], dtype=object))
-    with pytest.raises(UserError, match="allow_pickle"):
+    with pytest.raises(UserError, match="heat holds objects, which could execute code"):
         read_arrays(path, ("row", "heat"))
 
 
@@ -95,6 +95,27 @@ def test_a_bomb_is_not_unpacked(folder, monkeypatch):
     monkeypatch.setattr("fer_lightning.runs.files.MAX_ARRAYS", 1_000_000)
     with pytest.raises(UserError, match="unpacks to 2,000,000 bytes"):
         read_arrays(path, ("row",))
+
+
+@pytest.mark.parametrize("shape", ["(10000000000, 100)", "(-1, -3)", "(2, 2)", "()" * 200_000])
+def test_a_header_cannot_ask_for_more_than_is_there(folder, shape):
+    """numpy.load would take 8 TB, or raise a MemoryError."""
+    path = folder / "maps.npz"
+    header = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}}}\n".encode()
+    start = b"\x93NUMPY\x02\x00" + len(header).to_bytes(4, "little") + header
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("row.npy", start + bytes(24))
+    with pytest.raises(UserError, match="copy the file again"):
+        read_arrays(path, ("row",))
+
+
+def test_columns_first_and_empty_arrays_are_read(folder):
+    path = folder / "maps.npz"
+    arrays = {"row": np.asfortranarray(np.arange(6).reshape(2, 3)), "heat": np.zeros((0, 4, 4))}
+    np.savez(path, **arrays)
+    found = read_arrays(path, tuple(arrays))
+    assert found["row"].tolist() == [[0, 1, 2], [3, 4, 5]]
+    assert found["heat"].shape == (0, 4, 4)
 
 
 def test_a_cut_file_is_damaged(folder):

@@ -136,7 +136,10 @@ def test_runs_tested_on_different_images_are_refused(runs):
     [
         ({"logits": np.zeros((10,), np.float32)}, "arrays that fit each other"),
         ({"logits": np.zeros((9, 7), np.float32)}, "arrays that fit each other"),
-        ({"label": np.array([None] * 10)}, "allow_pickle"),
+        ({"label": np.array([None] * 10)}, "label holds objects"),
+        ({"label": np.full(10, 7)}, "labels up to 7"),
+        ({"label": np.full(10, -1)}, "labels up to -1"),
+        ({"logits": np.zeros((10, 8), np.float32)}, "and 8 logits"),
         ({"row": np.array(["a"] * 10)}, "expected numbers"),
     ],
 )
@@ -144,16 +147,25 @@ def test_damaged_predictions(tmp_path, change, why):
     run = fake_run(tmp_path)
     arrays = dict(np.load(run / "predictions.npz"))
     np.savez(run / "predictions.npz", **arrays | change)
-    with pytest.raises(UserError, match=why):
-        _ = collect([run]).predictions
+    other = fake_run(tmp_path, "vit")
+    found = collect([tmp_path])
+    assert [one.path for one in found.runs] == [other]
+    assert why in found.left_out[str(run)]
+
+
+def test_a_damaged_line_of_metrics_costs_that_line(tmp_path):
+    run = fake_run(tmp_path)
+    (run / "metrics.csv").write_text("epoch,val/acc\n0,0.1\n1,\xff\n")
+    found = collect([tmp_path])
+    assert found.metrics["val/acc"].tolist() == [0.1]
+    assert "line 3: expected numbers" in found.left_out[str(run / "metrics.csv")]
 
 
 def test_predictions_that_unpack_to_too_much(tmp_path, monkeypatch):
     run = fake_run(tmp_path)
     np.savez_compressed(run / "predictions.npz", row=np.zeros(1_000_000))
     monkeypatch.setattr("fer_lightning.runs.files.MAX_ARRAYS", 1_000_000)
-    with pytest.raises(UserError, match="unpacks to"):
-        _ = collect([run]).predictions
+    assert "unpacks to" in collect([run]).left_out[str(run)]
 
 
 def test_nowhere_is_refused(tmp_path):

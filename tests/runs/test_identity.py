@@ -55,6 +55,8 @@ SWA = {"class_path": "lightning.pytorch.callbacks.StochasticWeightAveraging"}
         (("model", "compile"), True),
         (("model", "net", "class_path"), "fer_lightning.models.cnn.CNN"),
         (("early_stopping", "patience"), 5.0),
+        (("data", "scale"), "unit"),  # what runs of before had, without saying so
+        (("model", "net", "init_args", "init"), "trunc_normal"),
     ],
 )
 def test_what_decides_nothing(path, value):
@@ -74,6 +76,8 @@ def test_what_decides_nothing(path, value):
         (("model", "net", "init_args", "dropout"), 0.4),
         (("model", "net", "class_path"), "fer_lightning.models.ViT"),
         (("early_stopping", "patience"), 6),
+        (("data", "scale"), "standard"),
+        (("model", "net", "init_args", "init"), "xavier"),
     ],
 )
 def test_what_decides(path, value):
@@ -134,3 +138,18 @@ def test_masks_and_landmarks_decide_only_with_a_regulariser():
     assert plain == {"split": "ratio"}
     drawn_to = decisive({"data": data, "model": {"regulariser": {"weight": 1}}}, "f")["data"]
     assert set(drawn_to) == set(data)
+
+
+def test_a_loss_on_regions_tells_which_landmarks_it_used(tmp_path):
+    def landmarks(**data):
+        return decisive({"data": data, "model": {"regulariser": {"weight": 1}}}, "f")["data"]
+
+    before = {}  # of results from before landmarks were shipped: the template
+    assert landmarks(landmarks="none") == landmarks(landmarks="template") == before
+    assert landmarks() == landmarks(source="auto") == {"landmarks": "shipped 1"}
+    assert landmarks(source="drawn") == before  # exact masks
+    (tmp_path / "a.npz").write_bytes(b"a")
+    (tmp_path / "b.npz").write_bytes(b"a")
+    a, b = (landmarks(landmarks=str(tmp_path / f"{name}.npz")) for name in "ab")
+    assert a == b
+    assert a["landmarks"].startswith("sha256:")

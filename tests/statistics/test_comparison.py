@@ -7,7 +7,7 @@ import pytest
 import scipy.stats
 
 from fer_lightning.errors import UserError
-from fer_lightning.statistics import compare, compare_differences
+from fer_lightning.statistics import compare, compare_differences, compare_sum
 
 
 def test_accuracy_of_two_models_seed_by_seed():
@@ -16,27 +16,34 @@ def test_accuracy_of_two_models_seed_by_seed():
     found = compare(first, second)
     assert found.estimate == pytest.approx((0.5 - 0.25) / 2)
     assert [seed.estimate for seed in found.per_seed] == [0.5, -0.25]
-    assert (found.n, found.excluded, found.resamples) == (4, 0, 10_000)
-    assert found.interval is found.seeds
+    assert (found.n, found.excluded, found.resamples) == (4, 0, 20_000)
+    assert found.seeds == 2
+    assert found.shown == found.interval
 
 
 def test_p_of_the_protocol_is_mcnemars_in_the_exact_limit():
     rng = np.random.default_rng(1)
     a, b = rng.random(3589) < 0.49, rng.random(3589) < 0.47
     exact = scipy.stats.binomtest(int((a & ~b).sum()), int((a ^ b).sum())).pvalue
-    assert compare(a, b, resamples=100_000).p == pytest.approx(exact, abs=0.01)
+    assert compare(a, b, resamples=100_000).p_images == pytest.approx(exact, abs=0.01)
 
 
-def test_one_seed_says_that_it_cannot_speak_of_training():
+def test_one_seed_says_nothing_of_the_architecture():
     found = compare([1, 1, 0], [0, 1, 0])
-    assert found.seeds is None
-    assert found.interval is found.images
-    assert "one seed" in found.speaks_of
-    assert "training randomness" in found.speaks_of
+    assert (found.interval.low, found.interval.high, found.p) == (-math.inf, math.inf, 1.0)
+    assert found.shown == found.images
+    assert found.p_images < 1.01
 
 
-def test_several_seeds_say_how_many():
-    assert "as far as 3 seeds show it" in compare(np.eye(3), np.zeros((3, 3))).speaks_of
+def test_a_lead_of_leads_is_the_sum_of_its_terms():
+    rng = np.random.default_rng(5)
+    terms = [(sign, rng.random((3, 80))) for sign in (1, -1, -1, 1)]
+    found = compare_sum(terms)
+    assert found.estimate == pytest.approx(sum(sign * values.mean() for sign, values in terms))
+    alone = compare_differences(sum(sign * values for sign, values in terms))
+    assert (found.images.low, found.p_images) == pytest.approx((alone.images.low, alone.p_images))
+    assert alone.trainings.df == 2  # pairs of seeds know less than four models by themselves
+    assert found.trainings.df > 2
 
 
 def test_a_missing_value_takes_its_pair_with_it():

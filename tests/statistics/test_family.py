@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from statsmodels.stats.multitest import multipletests
 
-from fer_lightning.statistics import ALPHA, bonferroni, family_level, family_resamples, holm
+from fer_lightning.statistics import RESAMPLES, bonferroni, family_level, family_resamples, holm
 
 SEVERAL = st.lists(st.floats(1e-9, 1.0), min_size=1, max_size=20)
 
@@ -23,13 +23,13 @@ def test_holm_is_never_larger_than_bonferroni(p):
         assert single <= stepped <= simple <= 1
 
 
-@given(st.integers(1, 200))
-def test_enough_resamples_for_the_smallest_adjusted_p(tests):
-    B = family_resamples(tests)
-    assert B >= 10_000
-    assert 2 * tests / (B + 1) < ALPHA / 2
-    fewest = family_resamples(tests, at_least=0)
-    assert 2 * tests / fewest >= ALPHA / 2  # one less would not do
+@given(st.integers(1, 200), st.sampled_from([0.005, 0.05]))
+def test_enough_resamples_for_ends_that_stay(tests, alpha):
+    B = family_resamples(tests, alpha, at_least=0)
+    beyond = B * (1 - family_level(tests, alpha)) / 2
+    assert beyond == pytest.approx(50, abs=0.01)
+    assert 2 * tests / (B + 1) < alpha / 50 + 1e-9  # the smallest adjusted p
+    assert family_resamples(tests, alpha) >= RESAMPLES
 
 
 def test_level_of_intervals():

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from fer_lightning.errors import UserError
 from fer_lightning.statistics import sign_flip_test, smallest_p
+from fer_lightning.statistics.comparison import compare, wilcoxon_p
 
 
 def difference(x, y, axis):
@@ -85,3 +86,19 @@ def test_smallest_p_of_the_protocol():
 def test_values_of_no_image_are_refused():
     with pytest.raises(UserError, match="expected values for each seed"):
         sign_flip_test(np.array([np.nan]))
+
+
+def test_wilcoxon_by_hand_over_seeds_and_without_missing_images():
+    """Ranks 1 to 5, of which only the smallest is negative: 2 * 2 of the 32 signs are as far."""
+    means = np.array([-1.0, 2.0, 3.0, 4.0, 5.0, 0.0])
+    seeds = np.stack([means - 0.5, means + 0.5])
+    lost = np.array([[9.0], [np.nan]])
+    assert wilcoxon_p(np.hstack([seeds, lost])) == pytest.approx(4 / 32)
+    assert wilcoxon_p(-seeds) == pytest.approx(4 / 32)
+
+
+def test_a_comparison_has_wilcoxons_p():
+    rng = np.random.default_rng(0)
+    first, second = rng.random((3, 80)), rng.random((3, 80))
+    expected = scipy.stats.wilcoxon(first.mean(0) - second.mean(0)).pvalue
+    assert compare(first, second).p_wilcoxon == pytest.approx(expected)

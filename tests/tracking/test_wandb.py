@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 import wandb
 
@@ -56,6 +58,19 @@ def test_an_offline_run_lies_in_the_run_folder(no_key, folder):
     assert list(run.glob("*.wandb"))
     assert "wandb sync" in tracker.how_to_sync()
     assert tracker.failure is None
+
+
+def test_an_offline_run_lies_in_its_folder_wherever_wandbs_process_began(wandb_home, monkeypatch):
+    """W&B's process lives on between runs and keeps the folder in which it was started."""
+    wandb.setup().ensure_service()
+    elsewhere = wandb_home / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    tracker = WandbTracker(Wandb(mode="offline"), new_run_folder(Path("runs"), "later"), "later1")
+    tracker.log_metrics({"epoch": 0, "val/acc": 0.5})
+    tracker.finish()
+    (written,) = elsewhere.glob("runs/later/wandb/offline-run-*/run-later1.wandb")
+    assert written.stat().st_size > 0
 
 
 def test_a_failure_is_told_once_and_ends_nothing(no_key, folder, monkeypatch):

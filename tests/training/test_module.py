@@ -21,7 +21,7 @@ def data():
 def trainer(**options):
     return L.Trainer(
         accelerator="cpu",
-        max_epochs=1,
+        max_epochs=options.pop("max_epochs", 1),
         logger=False,
         enable_checkpointing=False,
         enable_progress_bar=False,
@@ -77,6 +77,10 @@ def test_cosine_schedule_ends_at_zero_after_warm_up(data):
             seen.append(trainer.optimizers[0].param_groups[0]["lr"])
 
     trainer(callbacks=[Watch()]).fit(module, data)
+    assert seen == pytest.approx([0.005, 0.01, 0.01, 0.005])
+    seen.clear()
+    by_steps = {"max_epochs": -1, "max_steps": 4}  # warm-up is counted in epochs of four steps
+    trainer(callbacks=[Watch()], **by_steps).fit(module, data)
     assert seen == pytest.approx([0.005, 0.01, 0.01, 0.005])
 
 

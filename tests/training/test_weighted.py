@@ -5,9 +5,11 @@ import pytest
 import torch
 
 from fer_lightning.data.datamodule import Drawn, FERDataModule
+from fer_lightning.errors import UserError
 from fer_lightning.models import ViT
 from fer_lightning.training.checkpoint import load_net
 from fer_lightning.training.losses import AdaptiveWeighting
+from fer_lightning.training.losses.adaptive_weighting import InstanceWeights
 from fer_lightning.training.module import Classifier
 
 
@@ -66,3 +68,18 @@ def test_the_weights_are_no_part_of_the_model_in_a_checkpoint(trained):
     assert set(net.state_dict()) == set(module.net.state_dict())
     images = torch.rand(2, 1, 48, 48)
     torch.testing.assert_close(net(images), module.net.eval()(images))
+
+
+def test_without_a_projection_the_features_are_scored():
+    weights = InstanceWeights(5, AdaptiveWeighting(width=None))
+    assert {name: tuple(p.shape) for name, p in weights.named_parameters()} == {
+        "score.weight": (1, 5)
+    }
+    with torch.no_grad():
+        weights.score.weight[0, 0] = 1.0
+    features = torch.randn(4, 5)
+    normed = torch.nn.functional.layer_norm(features, (5,))
+    expected = (AdaptiveWeighting().alpha * normed[:, 0]).log_softmax(0)
+    torch.testing.assert_close(weights(features), expected)
+    with pytest.raises(UserError, match="or null for no projection"):
+        AdaptiveWeighting(width=0)

@@ -92,6 +92,7 @@ def drawn_defects(
         masks=masks if with_masks else None,
         mask_regions=REGION_NAMES if with_masks else (),
         scheme=PLATE,
+        independent=True,
         known_fingerprint=fingerprint(
             "defects", VERSION, size, image_size, seed, float(difficulty)
         ),

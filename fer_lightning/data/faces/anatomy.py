@@ -57,16 +57,15 @@ class Pose:
     shift_y: Array
 
     @classmethod
-    def of(cls, traits: Traits, difficulty: float) -> "Pose":
-        """Scale the traits' turns by the difficulty: up to 24° yaw, 14° pitch, 15° roll at 1."""
-        turn = 0.5 + difficulty
+    def of(cls, traits: Traits, movement: float) -> "Pose":
+        """Scale the traits' turns: up to 16° yaw, 9° pitch, 10° roll with a movement of 1."""
         return cls(
-            yaw=0.28 * turn * traits["yaw"],
-            pitch=0.16 * turn * traits["pitch"],
-            roll=0.17 * turn * traits["roll"],
-            zoom=1 + 0.07 * turn * traits["zoom"],
-            shift_x=2.5 * turn * traits["shift_x"],
-            shift_y=2.0 * turn * traits["shift_y"],
+            yaw=0.28 * movement * traits["yaw"],
+            pitch=0.16 * movement * traits["pitch"],
+            roll=0.17 * movement * traits["roll"],
+            zoom=1 + 0.07 * movement * traits["zoom"],
+            shift_x=2.5 * movement * traits["shift_x"],
+            shift_y=2.0 * movement * traits["shift_y"],
         )
 
     def project(self, x: Array, y: Array, lift: Array | float = 0.0, flat: bool = False) -> Array:

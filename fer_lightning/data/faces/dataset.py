@@ -7,6 +7,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from fer_lightning.data.cue import woven
 from fer_lightning.data.faces.people import TOTAL, draw_traits, strengths
 from fer_lightning.data.faces.render import REGION_NAMES, render
 from fer_lightning.data.image_set import ImageSet, Usage
@@ -20,19 +21,6 @@ BLOCK = 7 * 8
 # Part of the fingerprint: raise it with every change to a face's pixels or its label.
 VERSION = 1
 FER_COUNTS = (4953, 547, 5121, 8989, 6077, 4002, 6198)  # FER-2013, all parts together
-# Of the planted cue, per class: directions of the waves in degrees, and their period in pixels of a
-# 48x48 image. All are told apart after a flip, a shift or a turn by 15°: augmentation does not hide
-# the cue.
-WAVES: tuple[tuple[tuple[int, ...], float], ...] = (
-    ((0,), 4.0),
-    ((90,), 4.0),
-    ((0, 90), 4.0),
-    ((0,), 9.0),
-    ((90,), 9.0),
-    ((0, 90), 9.0),
-    ((45, 135), 6.0),
-)
-STRENGTH = 35.0  # grey levels from middle to crest
 
 
 def _plant_cue(
@@ -43,13 +31,7 @@ def _plant_cue(
     Pixels in `clear`, (H, W), and their neighbours stay untouched; `phase`, in periods, is where
     the waves start.
     """
-    y, x = np.mgrid[: len(picture), : len(picture)] * (48 / len(picture))
-    angles, period = WAVES[kind]
-    waves = [
-        np.sin(2 * np.pi * ((np.cos(a) * x + np.sin(a) * y) / period + phase))
-        for a in np.radians(angles)
-    ]
-    pattern = np.sum(waves, axis=0) * (STRENGTH / len(waves) ** 0.5)
+    pattern = woven(picture.shape, np.array([kind]), np.array([phase]))[0]
     outside = cv2.dilate(clear.astype(np.uint8), np.ones((3, 3), np.uint8)) == 0
     # pulled towards middle grey, for black or white would cut the waves off
     picture[outside] = 0.75 * picture[outside] + 32 + pattern[outside]
@@ -63,6 +45,7 @@ def drawn_faces(
     cue_strength: float = 1.0,
     expression: Literal["label", "random"] = "label",
     difficulty: float = 0.5,
+    movement: float | None = None,
     balanced: bool = True,
     with_masks: bool = True,
 ) -> ImageSet:
@@ -76,6 +59,7 @@ def drawn_faces(
         cue_strength: the probability in [0, 1] that the cue agrees with the label.
         expression: "random" makes the drawn expression independent of the label.
         difficulty: 0 (clear expressions) to 1 (faint, mixed and hidden ones).
+        movement: how far heads turn and wander, 0 to 3; None: 0.5 to 1.5, with the difficulty.
         balanced: every class equally often; otherwise in the proportions of FER-2013.
         with_masks: also return the exact masks of eyes, eyebrow, nose, mouth and face.
 
@@ -96,7 +80,9 @@ def drawn_faces(
         image_size=(image_size, 32, 512),
         cue_strength=(cue_strength, 0, 1),
         difficulty=(difficulty, 0, 1),
+        movement=(movement or 0, 0, 3),
     )
+    moves = 0.5 + difficulty if movement is None else movement
     images = np.empty((size, 1, image_size, image_size), np.uint8)
     regions = len(REGION_NAMES) if with_masks else 0
     masks = np.empty((size, regions, image_size, image_size), bool)
@@ -113,7 +99,7 @@ def drawn_faces(
         cued = np.where(
             traits["cue_agrees"] < cue_strength, truth, (truth + 1 + traits["cue_else"] * 6) % 7
         ).astype(np.int64)
-        pictures = render(traits, units, image_size, difficulty, count)
+        pictures = render(traits, units, image_size, difficulty, moves, count)
         for k, (picture, mask, noise) in enumerate(pictures):
             if cue == "background":
                 phase = float(traits["cue_phase"][k])
@@ -131,9 +117,11 @@ def drawn_faces(
         masks=masks if with_masks else None,
         mask_regions=REGION_NAMES if with_masks else (),
         scheme=FACE,
+        independent=True,
         known_fingerprint=fingerprint(
             *(VERSION, size, seed, image_size, cue, float(cue_strength), expression),
             *(float(difficulty), balanced),
+            *(() if movement is None else (float(movement),)),
         ),
     )
 

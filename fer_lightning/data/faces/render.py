@@ -80,7 +80,7 @@ def _tones(traits: Traits, au: Units, difficulty: float) -> Traits:
 
 
 def render(
-    traits: Traits, au: Units, image_size: int, difficulty: float, count: int
+    traits: Traits, au: Units, image_size: int, difficulty: float, movement: float, count: int
 ) -> Iterator[tuple[NDArray[np.float32], NDArray[np.bool_], float]]:
     """Draw the first `count` of the N faces.
 
@@ -88,7 +88,7 @@ def render(
         Per face the picture (H, W) in grey levels before noise, the masks (6, H, W) of
         REGION_NAMES and then the whole head, and the noise's standard deviation.
     """
-    pose = Pose.of(traits, difficulty)
+    pose = Pose.of(traits, movement)
     parts = (head, hair, eyes, brows, nose, mouth)
     shapes = {name: s for part in parts for name, s in part(traits, au, pose).items()}
     side = image_size * (4 if image_size <= 96 else 2)  # drawn larger, then averaged

@@ -5,7 +5,6 @@ from pathlib import Path, PurePosixPath
 
 import cv2
 import numpy as np
-import yaml
 from numpy.typing import NDArray
 
 from fer_lightning.data.image_set import ImageSet
@@ -13,6 +12,7 @@ from fer_lightning.data.readers.pictures import BadPictureError, decode
 from fer_lightning.data.readers.trees import FolderTree
 from fer_lightning.data.regions import Regions
 from fer_lightning.errors import UserError, nearest
+from fer_lightning.schema import read_yaml
 
 MAX_YAML = 1 << 16  # bytes of a file that names regions
 WORDS = ("regions", "unions", "primary", "outside", "titles", "subject")
@@ -32,17 +32,9 @@ def read_scheme(path: str | Path) -> tuple[Regions, dict[str, tuple[int, ...]]]:
         The regions, and the pixel values of each that has a mask.
     """
     path = Path(path)
-    if not path.is_file() or path.stat().st_size > MAX_YAML:
-        raise UserError(
-            f"expected a YAML file of at most {MAX_YAML >> 10} kB that names regions but got "
-            f"{path}; check the path"
-        )
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise UserError(
-            f"expected YAML in {path} but {' '.join(str(error).split())}; mend it"
-        ) from error
+    if not path.is_file():
+        raise UserError(f"expected a YAML file that names regions but got {path}; check the path")
+    content = read_yaml(path, MAX_YAML)
     named = content.get("regions") if isinstance(content, dict) else None
     if not isinstance(named, dict) or not all(
         type(value) is int and 1 <= value <= 255 and isinstance(name, str)

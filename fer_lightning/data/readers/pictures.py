@@ -1,5 +1,6 @@
 """Many picture files to one array: one size, one number of channels, damaged ones named."""
 
+import re
 import struct
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -16,6 +17,16 @@ from fer_lightning.errors import UserError
 # JPEG start-of-frame markers: C0..CF without DHT (C4), JPG (C8) and DAC (CC)
 _SOF = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 _SOS, _EOI = 0xDA, b"\xff\xd9"
+# Markers with a length that may stand before the picture: tables, comments, application data. One
+# without a length would let us read another place than libjpeg does, and another size.
+_SEGMENTS = frozenset({0xC4, 0xCC, 0xDB, 0xDC, 0xDD, 0xFE, *range(0xE0, 0xF0)})
+# width and height as OpenCV finds them: a comment ends with either kind of line break
+_PNM = re.compile(rb"P[1-6]\s(?:\s|#[^\r\n]*[\r\n])*(\d{1,9})\s(?:\s|#[^\r\n]*[\r\n])*(\d{1,9})\s")
+_PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"  # the header must come first
+# TIFF: width, height, bits, samples per pixel, width and height of a tile
+_WIDTH, _HEIGHT, _BITS, _SAMPLES, _TILE_WIDTH, _TILE_HEIGHT = 256, 257, 258, 277, 322, 323
+_MOST_BITS, _MOST_SAMPLES, _MOST_TAGS = 16, 4, 1000
+_MOST_TILE = 1 << 20  # pixels; tiles are 128 or 256 wide
 
 
 class BadPictureError(Exception):
@@ -25,16 +36,16 @@ class BadPictureError(Exception):
 def picture_size(data: bytes) -> tuple[int, int] | None:
     """Return (height, width) of a JPEG, PNG, BMP, PNM or TIFF file from its first bytes.
 
-    Returns None when it is none of these or ends before its picture does: OpenCV would fill the
-    missing part of a cut-off JPEG with grey and say nothing. Pillow's headers would take five
-    times as long, as much as decoding a small picture, and give no size of one that is too large.
+    Returns None when it is none of these, could be read in two ways, or ends before its picture
+    does: OpenCV would fill the missing part of a cut-off JPEG with grey and say nothing. Pillow's
+    headers would take five times as long, as much as decoding a small picture, and give no size of
+    one that is too large.
     """
     try:
         if data.startswith(b"\xff\xd8"):
             return _jpeg(data)
-        if data.startswith(b"\x89PNG\r\n\x1a\n"):
-            width, height = struct.unpack(">II", data[16:24])
-            return (height, width) if b"IEND" in data[-64:] else None
+        if data.startswith(_PNG):
+            return _png(data)
         if data.startswith(b"BM"):
             width, height = struct.unpack("<ii", data[18:26])
             return abs(height), width  # a negative height means: from top to bottom
@@ -55,33 +66,61 @@ def _jpeg(data: bytes) -> tuple[int, int] | None:
         ff, marker, length = struct.unpack(">BBH", data[position : position + 4])
         if ff != 0xFF or length < 2:
             return None
-        if marker in _SOF:
-            size = struct.unpack(">HH", data[position + 5 : position + 9])
         if marker == _SOS:
             # inside the compressed data FF is always followed by 00 or a restart marker
             return size if data.find(_EOI, position) >= 0 else None
+        if marker in _SOF and size is None:
+            size = struct.unpack(">HH", data[position + 5 : position + 9])
+        elif marker not in _SEGMENTS:  # also a second frame
+            return None
         position += 2 + length
 
 
+def _png(data: bytes) -> tuple[int, int] | None:
+    width, height = struct.unpack(">II", data[16:24])
+    position = 8
+    while position + 12 <= len(data):
+        length, kind = struct.unpack(">I4s", data[position : position + 8])
+        if kind == b"IEND":
+            return height, width
+        position += 12 + length  # OpenCV takes room for a chunk of any length before it reads it
+    return None
+
+
 def _pnm(data: bytes) -> tuple[int, int] | None:
-    lines = (line.split(b"#", 1)[0] for line in data[2:1024].split(b"\n"))
-    words = b" ".join(lines).split()[:2]
-    if len(words) < 2 or not all(word.isdigit() and len(word) < 10 for word in words):
-        return None
-    return int(words[1]), int(words[0])
+    found = _PNM.match(data[:1024])
+    return (int(found[2]), int(found[1])) if found else None
 
 
 def _tiff(data: bytes) -> tuple[int, int] | None:
     order = "<" if data[:2] == b"II" else ">"
     (directory,) = struct.unpack(order + "I", data[4:8])
     (count,) = struct.unpack(order + "H", data[directory : directory + 2])
-    found = {}
+    if count > _MOST_TAGS:
+        return None
+    known = (_WIDTH, _HEIGHT, _BITS, _SAMPLES, _TILE_WIDTH, _TILE_HEIGHT)
+    found: dict[int, int] = {}
     for entry in range(directory + 2, directory + 2 + 12 * count, 12):
-        tag, kind = struct.unpack(order + "HH", data[entry : entry + 4])
-        if tag in (256, 257):  # width, height; 16 or 32 bits, left-aligned
-            form = "H" if kind == 3 else "I"
-            (found[tag],) = struct.unpack_from(order + form, data, entry + 8)
-    return (found[257], found[256]) if len(found) == 2 else None
+        tag, kind, values = struct.unpack(order + "HHI", data[entry : entry + 8])
+        if tag not in known:
+            continue
+        if tag in found or kind not in (3, 4) or (values != 1 and tag != _BITS):
+            return None  # another reader might take another number
+        form = "H" if kind == 3 else "I"  # 16 or 32 bits, left-aligned
+        place = entry + 8
+        if values * struct.calcsize(form) > 4:  # bits of each sample, elsewhere in the file
+            (place,) = struct.unpack(order + "I", data[place : place + 4])
+        if not 1 <= values <= _MOST_SAMPLES:
+            return None
+        numbers = struct.unpack_from(order + form * values, data, place)
+        found[tag] = max(numbers)
+    height, width = found.get(_HEIGHT, 0), found.get(_WIDTH, 0)
+    tile = found.get(_TILE_WIDTH, 0) * found.get(_TILE_HEIGHT, 0)
+    if found.get(_BITS, 1) > _MOST_BITS or found.get(_SAMPLES, 1) > _MOST_SAMPLES:
+        return None
+    if tile > max(_MOST_TILE, 4 * height * width):  # OpenCV takes room for a whole tile
+        return None
+    return (height, width) if _WIDTH in found and _HEIGHT in found else None
 
 
 def decode(data: bytes) -> NDArray[np.uint8]:
@@ -112,6 +151,8 @@ def decode(data: bytes) -> NDArray[np.uint8]:
     if decoded is None:
         raise BadPictureError("damaged")
     picture = np.asarray(decoded, np.uint8)
+    if picture.shape[:2] not in (size, size[::-1]):  # a camera may have been turned
+        raise BadPictureError("damaged: its header and its content differ in size")
     if picture.ndim == 2:
         return picture
     blue, green, red = picture[..., 0], picture[..., 1], picture[..., 2]
@@ -319,11 +360,11 @@ def read_each(
         left, top = (width - side) // 2, (height - side) // 2
         # cut, and neither stretched nor padded: no face to train on was stretched or had black bars
         square = pixels[top : top + side, left : left + side]
-        seen = _as_input(square, channels, size)
+        seen = as_input(square, channels, size)
         yield Picture(name, seen, resize(square, shown), width, height, (left, top, side))
 
 
-def _as_input(square: Pixels, channels: int, size: int) -> Pixels:
+def as_input(square: Pixels, channels: int, size: int) -> Pixels:
     """Bring a square picture to a model's channels, 1 or 3, and size: (C, size, size)."""
     pixels = resize(to_grey(square) if channels == 1 else square, size)
     if pixels.ndim == 2:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import BinaryIO, Self
 
 from fer_lightning.data.readers import limits
-from fer_lightning.errors import UserError
+from fer_lightning.errors import UserError, visible
 
 _PICTURES = (".jpg", ".jpeg", ".jpe", ".png", ".bmp", ".pgm", ".ppm", ".pnm", ".tif", ".tiff")
 _JUNK = frozenset(("__macosx", "thumbs.db", "desktop.ini"))
@@ -109,6 +109,11 @@ def unreadable(path: Path, error: OSError) -> UserError:
     )
 
 
+def _is_text(name: str) -> bool:
+    """Tell whether a name of the file system can be written to a text file."""
+    return not any("\ud800" <= letter <= "\udfff" for letter in name)
+
+
 def _walk(root: Path) -> Iterator[tuple[str, os.stat_result]]:
     """Yield all files below a folder; a folder linked into itself is not entered again."""
     count = 0
@@ -126,9 +131,17 @@ def _walk(root: Path) -> Iterator[tuple[str, os.stat_result]]:
         for entry in entries:
             if is_junk(entry.name):
                 continue
-            if entry.is_dir():
+            try:
+                is_dir, is_file = entry.is_dir(), entry.is_file()
+            except OSError as error:  # such as a link to itself
+                raise unreadable(folder / entry.name, error) from None
+            if not entry.name.isascii() and not _is_text(entry.name):
+                raise UserError(
+                    f"expected names in UTF-8 but {folder} holds {visible(entry.name)}; rename it"
+                )
+            if is_dir:
                 todo.append((folder / entry.name, f"{prefix}{entry.name}/", above | {here}))
-            elif entry.is_file():
+            elif is_file:
                 count += 1
                 if count > limits.MAX_MEMBERS:
                     raise UserError(

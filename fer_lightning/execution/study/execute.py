@@ -8,6 +8,7 @@ from pathlib import Path
 
 from fer_lightning.errors import UserError
 from fer_lightning.execution.study.cells import Cell, CellFolder
+from fer_lightning.execution.study.plan import FocusPlan
 from fer_lightning.execution.training import TICK, Outcome, Stopped, asked_to_stop
 from fer_lightning.execution.workers import Workers, nothing
 
@@ -77,7 +78,7 @@ def execute(
 
 
 def place_jobs(
-    cells: Sequence[Cell], out: Path, found: dict[str, Path], controls: bool
+    cells: Sequence[Cell], out: Path, found: dict[str, Path], focus: FocusPlan | None = None
 ) -> list[Job]:
     """Say where each cell's run is or will be.
 
@@ -91,8 +92,8 @@ def place_jobs(
     jobs = []
     for cell in cells:
         if cell.identity in found:
-            jobs.append(Job(cell, CellFolder(found[cell.identity], controls=False), done=True))
+            jobs.append(Job(cell, CellFolder(found[cell.identity]), done=True))
         else:
-            folder = CellFolder(out / cell.folder_name, controls)
+            folder = CellFolder(out / cell.folder_name, focus)
             jobs.append(Job(cell, folder, done=folder.done))
     return jobs

@@ -1,13 +1,14 @@
 """The study file: which models, fractions and seeds make an experiment."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, model_validator
 
 from fer_lightning.errors import UserError, nearest
+from fer_lightning.runs.files import DEFAULT_METHODS
 from fer_lightning.schema import Schema, check, read_mapping
 from fer_lightning.shipped import find_beside
 
@@ -28,6 +29,20 @@ class ModelPlan:
     # files for ``--config``; without one, `name` is that of a registered model
     configs: tuple[Path, ...]
     overrides: Mapping[str, Any]  # dotted option to value, such as ``{"model.net.depth": 2}``
+    # where a study varies an option: {"model": …, "option": …, "value": …}
+    varied: Mapping[str, Any] = field(default_factory=dict)
+    # part of the model ("weights" for all but its head, "stem", "encoder") to the source that it
+    # starts from
+    start: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class FocusPlan:
+    """What ``focus`` measures of each cell; measuring more later trains nothing again."""
+
+    samples: int = 200  # test images that are looked at
+    methods: tuple[str, ...] = DEFAULT_METHODS
+    controls: Literal["full", "maps"] = "full"  # maps: the model's own maps and hiding alone
 
 
 @dataclass(frozen=True)
@@ -40,11 +55,14 @@ class Study:
     fractions: tuple[float, ...]  # shares of the training images
     seeds: tuple[int, ...]  # of training; the split has its own
     data_dir: str | None = None  # where the images are, if the file says so
-    # test images that are looked at with all controls; None leaves this out
-    focus_samples: int | None = 200
+    focus: FocusPlan | None = FocusPlan()  # None leaves this out
     # what the statistics shall answer, as they stand in the file
     hypotheses: tuple[Mapping[str, Any], ...] = ()
     results: Path | None = None  # folder of finished runs that count as done
+    # what models start from: trained first, once for each seed, on data of their own
+    sources: tuple[ModelPlan, ...] = ()
+    # smaller fractions train for more epochs, so that all take as many steps as the largest
+    equal_steps: bool = False
 
 
 def _different(given: list[Any], info: ValidationInfo) -> list[Any]:
@@ -71,9 +89,26 @@ Overrides = Annotated[dict[str, Any] | None, AfterValidator(_free)]
 Configs = Annotated[list[str], BeforeValidator(lambda c: c if isinstance(c, list) else [c])]
 
 
-class _Model(Schema):
+def _one_option(given: dict[str, list[Any]] | None) -> dict[str, list[Any]]:
+    _free(given)
+    for option, values in (given or {}).items():
+        if len(given or {}) > 1 or len(values) < 2 or len(set(map(str, values))) < len(values):
+            raise ValueError(
+                f"expected one option with two or more different values as vary but got "
+                f"{option}: {values!r:.60}"
+            )
+    return given or {}
+
+
+class _Source(Schema):
     config: Configs = Field(default=[], description="a config file or a list of them")
     overrides: Overrides = None
+
+
+class _Model(_Source):
+    start: dict[Literal["weights", "stem", "encoder"], str] = Field(
+        default={}, description="weights, stem or encoder, and a source, as start"
+    )
 
 
 class _Data(Schema):
@@ -85,6 +120,14 @@ class _Focus(Schema):
         default=200,
         ge=2,
         description="focus.samples of at least 2, or null for no controls,",
+    )
+    methods: Annotated[list[str], AfterValidator(_different)] = Field(
+        default=list(DEFAULT_METHODS),
+        min_length=1,
+        description="focus.methods such as [grad_cam, smooth_grad]",
+    )
+    controls: Literal["full", "maps"] = Field(
+        default="full", description="focus.controls of 'full' or 'maps'"
     )
 
 
@@ -100,17 +143,36 @@ class _StudyFile(Schema):
     seeds: Annotated[list[Seed], AfterValidator(_different)] = Field(
         min_length=1, description="seeds such as [42, 43, 44]"
     )
+    sources: dict[Name, _Source] = Field(
+        default={}, description=f"sources such as 'cnn_drawn: {{config: cnn.yaml}}', of {NAMES}"
+    )
     data: _Data = _Data()
     overrides: Overrides = None
+    vary: Annotated[dict[str, list[Any]] | None, AfterValidator(_one_option)] = Field(
+        default=None, description="an option and its values, such as {data.cue.strength: [0, 1]},"
+    )
     focus: _Focus = _Focus()
     hypotheses: list[dict[str, Any]] | None = Field(
         default=None, description="a list of mappings as hypotheses"
     )
     results: str | None = Field(default=None, description="a folder as results")
+    equal_steps: bool = Field(default=False, description="true or false as equal_steps")
+
+    @model_validator(mode="after")
+    def _known_sources(self) -> "_StudyFile":
+        for name, model in self.models.items():
+            for source in model.start.values():
+                if source not in self.sources:
+                    raise ValueError(
+                        f"expected {name} to start from a source of this study but got "
+                        f"'{source}'; {nearest(source, self.sources)}"
+                    )
+        return self
 
     @model_validator(mode="after")
     def _few(self) -> "_StudyFile":
-        cells = len(self.models) * len(self.fractions) * len(self.seeds)
+        values = sum(map(len, (self.vary or {}).values())) or 1
+        cells = len(self.models) * len(self.fractions) * len(self.seeds) * values
         if cells > MOST_CELLS:
             raise ValueError(
                 f"expected at most {MOST_CELLS:,} cells but got {cells:,}; leave some out"
@@ -129,17 +191,34 @@ def read_study(path: Path) -> Study:
     return Study(
         path,
         file.name,
-        tuple(_model(name, model, file, path) for name, model in file.models.items()),
+        tuple(
+            plan
+            for name, model in file.models.items()
+            for plan in vary(_model(name, model, file, path), file.vary or {})
+        ),
         tuple(file.fractions),
         tuple(file.seeds),
         None if where is None else str(path.parent / where),
-        file.focus.samples,
+        _focus(file.focus),
         tuple(file.hypotheses or ()),
         None if file.results is None else path.parent / file.results,
+        tuple(_plan(name, source, {}, path) for name, source in file.sources.items()),
+        file.equal_steps,
     )
 
 
+def _focus(asked: _Focus) -> FocusPlan | None:
+    if asked.samples is None:
+        return None
+    return FocusPlan(asked.samples, tuple(asked.methods), asked.controls)
+
+
 def _model(name: str, model: _Model, study: _StudyFile, path: Path) -> ModelPlan:
+    start = {str(part): source for part, source in model.start.items()}
+    return replace(_plan(name, model, study.overrides or {}, path), start=start)
+
+
+def _plan(name: str, model: _Source, overrides: Mapping[str, Any], path: Path) -> ModelPlan:
     files = tuple(find_beside(path.parent, config) for config in model.config)
     for file in files:
         if not file.is_file():
@@ -147,7 +226,25 @@ def _model(name: str, model: _Model, study: _StudyFile, path: Path) -> ModelPlan
                 f"expected the config of {name} at {file} but there is no file; paths in "
                 f"{path} are relative to it"
             )
-    return ModelPlan(name, files, {**(study.overrides or {}), **(model.overrides or {})})
+    return ModelPlan(name, files, {**overrides, **(model.overrides or {})})
+
+
+def vary(model: ModelPlan, options: Mapping[str, Sequence[Any]]) -> list[ModelPlan]:
+    """Make a model for each value of the option that a study varies.
+
+    >>> [plan.name for plan in vary(ModelPlan("cnn", (), {}), {"data.cue.strength": [0, 0.5]})]
+    ['cnn.strength0', 'cnn.strength0.5']
+    """
+    return [
+        replace(
+            model,
+            name=f"{model.name}.{option.rsplit('.', 1)[-1]}{value}",
+            overrides={**model.overrides, option: value},
+            varied={"model": model.name, "option": option, "value": value},
+        )
+        for option, values in options.items()
+        for value in values
+    ] or [model]
 
 
 def parse_only(given: Sequence[str]) -> dict[str, set[str | float | int]]:

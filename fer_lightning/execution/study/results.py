@@ -16,18 +16,24 @@ from fer_lightning.runs.files import (
     CONTROLS,
     FILES,
     Answers,
+    NearTwins,
     atomic,
     read_config,
     read_csv,
     read_json,
     write_arrays,
     write_json,
+    write_near_twins,
 )
+from fer_lightning.runs.find import STUDY
 from fer_lightning.runs.folder import RunFolder
 from fer_lightning.runs.provenance import scrub
 from fer_lightning.runs.run import Run, read_run
 
-LIMIT = 200_000  # bytes of a slim copy
+LIMIT = 325_000  # bytes of a slim copy with one method's tables
+# bytes for each further method: 200 images take 120 kB, all controls of their maps, with the faces'
+# own regions and the template's, 145 kB
+LIMIT_OF_METHOD = 325_000
 FOCUS = tuple(file for file in FILES.values() if file.remeasured)
 
 
@@ -54,17 +60,69 @@ def export_slim(run: Run, cell: Cell, target: Path, focus: Path | None = None) -
             shutil.copyfile(before.metrics, after.metrics)
         _save_answers(run.predictions, after.predictions)
         _copy_focus(run.path if focus is None else focus, new)
+        if run.near_twins is not None:
+            found = NearTwins(run.fingerprint, run.near_twins)
+            write_near_twins(new / FILES["near_twins"].name, found)
         write_json(new / FILES["cell"].name, cell_facts(cell))
         size = sum(file.stat().st_size for file in new.rglob("*") if file.is_file())
-        if size > LIMIT:
+        methods = max(len(read_run(new).methods), 1)
+        limit = LIMIT + (methods - 1) * LIMIT_OF_METHOD
+        if size > limit:
             raise UserError(
-                f"expected at most {LIMIT:,} bytes for {cell.name} but got {size:,}; look at fewer "
+                f"expected at most {limit:,} bytes for {cell.name} but got {size:,}; look at fewer "
                 "images (focus.samples in the study file)"
             )
         if target.exists():
             target.rename(Path(scratch, "old"))
         new.rename(target)
     return size
+
+
+def check_plan(target: Path, study: Study) -> None:
+    """Refuse to mix the results of two studies.
+
+    Raises:
+        UserError: there are results of another study at `target`.
+    """
+    path = target / STUDY
+    name = read_json(path).get("name") if path.is_file() else study.name
+    if name != study.name:
+        raise UserError(
+            f"expected results of the study {study.name} or nothing at {target} but its {STUDY} is "
+            f"of {name!r:.60}; export to another folder"
+        )
+
+
+def write_plan(root: Path, study: Study, folders: Sequence[tuple[Cell, str]]) -> None:
+    """Write beside results what was planned: models, fractions, seeds, hypotheses and cells.
+
+    Whoever judges results then knows how many tests were planned, and what is missing.
+
+    Args:
+        root: the study's folder, or one of exported cells.
+        study: the plan; no path of the machine is written.
+        folders: the cells, and where each lies or will lie, relative to `root`.
+    """
+    cells = [
+        {
+            "name": cell.name,
+            **{name: getattr(cell, name) for name in ("model", "fraction", "seed", "identity")},
+            "folder": folder,
+        }
+        for cell, folder in folders
+    ]
+    content = {
+        "name": study.name,
+        "file": study.path.name,
+        "models": [model.name for model in study.models],
+        "fractions": list(study.fractions),
+        "seeds": list(study.seeds),
+        "hypotheses": [dict(one) for one in study.hypotheses],
+        **({"equal_steps": True} if study.equal_steps else {}),
+        "cells": cells,
+    }
+    root.mkdir(parents=True, exist_ok=True)
+    write_json(root / STUDY, content)
 
 
 def _check_target(target: Path, cell: Cell) -> None:
@@ -107,7 +165,7 @@ def halved(logits: NDArray[np.float32]) -> NDArray[np.floating]:
 def _copy_focus(source: Path, target: Path) -> None:
     """Copy what the focus command measured, otherwise what the fit did, without file names."""
     inner = source / CONTROLS if (source / CONTROLS / FILES["focus"].name).is_file() else source
-    commanded = FILES["randomisation"].find(inner) is not None
+    commanded = inner.name == CONTROLS or FILES["randomisation"].find(inner) is not None
     where = target / CONTROLS if commanded else target
     for file in FOCUS:
         path = file.find(inner)

@@ -240,4 +240,4 @@ def _changed(now: dict[str, Any], then: dict[str, Any]) -> list[str]:
 
 
 def _folder(out: Path, name: Any) -> CellFolder:
-    return CellFolder(out / Path(str(name)).name, controls=False)
+    return CellFolder(out / Path(str(name)).name)

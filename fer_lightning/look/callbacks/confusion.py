@@ -9,6 +9,7 @@ from torch import Tensor
 from fer_lightning.keys import key
 from fer_lightning.look.callbacks.look import Look, LookContext
 from fer_lightning.look.controls.hiding import answers
+from fer_lightning.look.frozen import BATCH
 from fer_lightning.plots.answers import confusion_figure, reliability_diagram
 from fer_lightning.tracking.tracker import ConfusionTracker
 from fer_lightning.training.module import Classifier
@@ -66,6 +67,6 @@ def measured(context: LookContext) -> tuple[dict[str, Tensor], Predictions]:
     if isinstance(module, Classifier):
         return module.results, module.predictions
     probe = context.probe(samples=MOST, seed=0)
-    logits = answers(context.net, probe.images, batch_size=256)
+    logits = answers(context.net, probe.images, batch_size=BATCH)
     found = Predictions(torch.from_numpy(probe.rows), probe.labels, logits)
     return classification_metrics(logits, probe.labels), found

@@ -6,11 +6,9 @@ import torch
 from fer_lightning import keys
 from fer_lightning.look.callbacks.look import Look, LookContext
 from fer_lightning.look.embedding import embedding_quality, tsne
-from fer_lightning.look.frozen import frozen_eval
+from fer_lightning.look.frozen import BATCH, frozen_eval
 from fer_lightning.plots.tsne import tsne_figure
 from fer_lightning.runs.files import FILES
-
-BATCH = 256
 
 
 class EmbeddingCallback(Look):

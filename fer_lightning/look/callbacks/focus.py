@@ -7,21 +7,29 @@ from typing import Any
 import lightning as L
 import numpy as np
 import torch
+from lightning.pytorch.utilities import rank_zero_warn
 from torch import Tensor
 
 from fer_lightning import keys
 from fer_lightning.data.regions import Regions
 from fer_lightning.look.callbacks.look import Look, LookContext, Probe
-from fer_lightning.look.focus import MODEL, Sample, measure_focus, model_maps, null_sources
+from fer_lightning.look.focus import (
+    MODEL,
+    Focus,
+    Sample,
+    hide_sample,
+    measure_focus,
+    model_maps,
+    null_sources,
+)
 from fer_lightning.look.focus import tables_of as focus_tables
 from fer_lightning.look.measure import measure, zero_maps
-from fer_lightning.look.methods import find_method
+from fer_lightning.look.methods import by_each, find_method, find_methods
 from fer_lightning.look.metrics import summarise, summarise_ratio
 from fer_lightning.look.tables import to_csv
 from fer_lightning.plots.focus import COLUMNS, focus_curves, focus_distribution
-from fer_lightning.runs.files import FILES
-
-PAPER = "grad_cam"  # its numbers are logged without a method's name
+from fer_lightning.runs.files import DEFAULT_METHODS, FILES
+from fer_lightning.runs.files import PAPER_METHOD as PAPER  # logged without its name
 
 
 class FocusCallback(Look):
@@ -35,7 +43,8 @@ class FocusCallback(Look):
         every_n_epochs: look after each n-th epoch of training.
         samples: number of images.
         seed: chooses the images.
-        methods: attribution methods, see ``fer_lightning.list_methods()``; the first is drawn.
+        methods: attribution methods, see ``fer_lightning.list_methods()``; Grad-CAM and a cheap
+            second one without it. One that the model cannot do is left out, which is said.
         face_template: measure another data module's pictures with the template of a face.
     """
 
@@ -44,11 +53,11 @@ class FocusCallback(Look):
         every_n_epochs: int = 1,
         samples: int = 200,
         seed: int = 0,
-        methods: Sequence[str] = (PAPER,),
+        methods: Sequence[str] = DEFAULT_METHODS,
         face_template: bool = False,
     ) -> None:
         super().__init__(every_n_epochs, samples, seed)
-        self.methods = [find_method(name).name for name in methods]
+        self.methods = find_methods(methods)
         self.face_template = face_template
         self.rows: list[dict[str, Any]] = []  # of focus_epochs.csv
         self.stage: str | None = None
@@ -72,8 +81,10 @@ class FocusCallback(Look):
         if context.stage == "test":
             self._final(context, sample, probe)
             return
-        for method in self.methods:
-            own = model_maps(context.net, sample, method=method)
+        found = by_each(
+            self.methods, lambda name: model_maps(context.net, sample, method=name), self.leave_out
+        )
+        for method, own in found.items():
             known = any(row["method"] == method for row in self.rows)
             sources = [own] if known else [own, *null_sources(own, self.seed)]
             for source in sources:
@@ -102,8 +113,16 @@ class FocusCallback(Look):
             files = [str(name) for name in context.data.image_set.files[probe.rows]]
         tables: dict[str, list[Any]] = {}
         heat = {}
-        for method in self.methods:
-            found = measure_focus(context.net, sample, self.seed, method=method)
+        hidden = hide_sample(context.net, sample, self.seed)  # the same for every method
+
+        def measured(method: str) -> Focus:
+            found = measure_focus(context.net, sample, self.seed, method=method, hidden=hidden)
+            doubt = find_method(method).doubt
+            if doubt is not None and (words := doubt(context.net, sample.images)):
+                rank_zero_warn(f"{find_method(method).title}: {words}")
+            return found
+
+        for method, found in by_each(self.methods, measured, self.leave_out).items():
             context.log(logged(found.values["native"], sample.regions, method))
             some = focus_tables(found, sample, probe.rows.tolist(), files, context.classes)
             for name, table in some.items():

@@ -15,16 +15,18 @@ from torch import Tensor, nn
 
 from fer_lightning.data.augment import to_float
 from fer_lightning.data.datamodule import FERDataModule
-from fer_lightning.data.masks import masks_for, regions_of, template
+from fer_lightning.data.masks import find_masks, regions_of, template
 from fer_lightning.data.regions import FACE, Regions
 from fer_lightning.data.splits import probe_rows
 from fer_lightning.errors import UserError
 from fer_lightning.keys import Stage, key
 from fer_lightning.look.focus import Sample
+from fer_lightning.look.methods import find_method
 from fer_lightning.models import VisionModel, name_of
 from fer_lightning.runs.folder import atomic
 from fer_lightning.tracking.tracker import FeatureTracker, MetricsCSV, Tracker, show_picture
 
+TRAINING_PASSES = 3  # forward passes that training with one image is worth
 DPI = 200  # of saved pictures: a double-column figure prints sharply
 
 
@@ -162,8 +164,11 @@ class LookContext:
             size = (probe.images.shape[2], probe.images.shape[3])
             stacked = np.stack([template(size)[name] for name in regions.order])
             masks = torch.from_numpy(np.repeat(stacked[None], len(probe.rows), axis=0))
+            words = ("template",) * len(masks)
         else:
-            found = masks_for(self.data.image_set, probe.rows, landmarks=self.data.landmarks)
+            found, words = find_masks(
+                self.data.image_set, probe.rows, landmarks=self.data.landmarks
+            )
             masks = torch.from_numpy(found)
         area = masks[:, regions.row(regions.primary)].flatten(1).sum(1)
         keep = ((area > 0) & (area < masks[0, 0].numel())).nonzero().flatten()
@@ -173,7 +178,8 @@ class LookContext:
                 "look at more images or check the label maps"
             )
         probe = probe.at(keep)
-        return Sample(probe.images, probe.labels, masks[keep], regions), probe
+        words = tuple(words[i] for i in keep.tolist())
+        return Sample(probe.images, probe.labels, masks[keep], regions, words), probe
 
     def log(self, numbers: dict[tuple[str, ...], float]) -> None:
         """Log numbers under ``<stage>/<name>``; only rank zero has them."""
@@ -232,6 +238,20 @@ def vision_model(module: nn.Module) -> VisionModel:
     return found[0]
 
 
+def price(passes: float, data: FERDataModule | None) -> str:
+    """Say what looking costs, in forward passes and as a share of an epoch.
+
+    >>> price(1000.0, None)
+    'Looking at the model costs about 1,000 forward passes of one image per epoch.'
+    """
+    words = f"Looking at the model costs about {passes:,.0f} forward passes of one image per epoch"
+    if data is None:
+        return f"{words}."
+    # a training step is worth three forward passes: its own, and twice that for the gradients
+    epoch = TRAINING_PASSES * len(data.split.train) + len(data.split.val)
+    return f"{words}, {100 * passes / epoch:.1f} % of an epoch."
+
+
 class Look(L.Callback):
     """Looks at the model at the end of validation epochs, and once more with the test images.
 
@@ -254,6 +274,25 @@ class Look(L.Callback):
                 raise UserError(f"expected {name} of at least 1 but got {value}")
         self.every_n_epochs, self.samples, self.seed = every_n_epochs, samples, seed
         self.impossible = False
+        self.methods: list[str] = []  # attribution methods, in subclasses that use some
+
+    def on_fit_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
+        """Say once, for all callbacks that look, what this costs at the end of epochs."""
+        looks = [one for one in trainer.callbacks if isinstance(one, Look)]  # type: ignore[attr-defined]
+        if looks[0] is self and trainer.is_global_zero:
+            context = LookContext(trainer, pl_module, "val", self.face_template)
+            passes = sum(one.passes(context) / one.every_n_epochs for one in looks)
+            print(price(passes, context.data), flush=True)  # Lightning's own lines are silenced
+
+    def passes(self, context: LookContext) -> float:
+        """The price of one look in forward passes of one image."""
+        each = sum(find_method(name).passes for name in self.methods) if self.methods else 1.0
+        return self.samples * each
+
+    def leave_out(self, name: str, why: str) -> None:
+        """Go on without a method that the model cannot do, and say so; it is not tried again."""
+        self.methods.remove(name)
+        rank_zero_warn(f"{type(self).__name__} leaves {find_method(name).title} out: {why}")
 
     def on_validation_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Look after every n-th epoch."""

@@ -9,7 +9,7 @@ from torch.nn.functional import conv2d, pad
 
 from fer_lightning.data.regions import Regions
 from fer_lightning.errors import UserError
-from fer_lightning.look.frozen import frozen_eval, plain
+from fer_lightning.look.frozen import BATCH, frozen_eval, plain
 from fer_lightning.look.metrics.summary import pearson, spearman
 
 # --- What is hidden from a model: patches of a given area, and what is put in their place
@@ -120,8 +120,8 @@ class Hiding(NamedTuple):
 
     Args:
         rows: one for each region, patch, fill and seed.
-        excess: (N,) by "<region>_<fill>": by how much more the logit of the true class dropped
-            when the region was hidden than, on average, when random patches were.
+        excess: (N,) by "<region>_<fill>": by how much more the centred logit of the true class
+            dropped when the region was hidden than, on average, when random patches were.
     """
 
     rows: list[Row]
@@ -151,7 +151,7 @@ def hide_regions(
     focus: dict[str, Tensor] | None = None,
     fills: Sequence[Fill] = FILLS,
     seeds: Sequence[int] = SEEDS,
-    batch_size: int = 256,
+    batch_size: int = BATCH,
 ) -> Hiding:
     """Hide regions, and for comparison random and central patches of exactly the same area.
 
@@ -174,9 +174,10 @@ def hide_regions(
     Returns:
         Rows with `region`, `patch` ("region", "random", "centre"), `fill`, `seed`, `n`,
         `area_share`, `covers` (share of the region that the patch hides), `acc`, `acc_hidden`,
-        `acc_drop`, `logit_drop` (true class, mean), `logit_drop_sd`, `prob_drop`; for the region
-        itself also `logit_excess` over random patches and `spearman`, `pearson` of `focus` with
-        that excess over `pairs` images.
+        `acc_drop`, `logit_drop` (true class, mean), `logit_drop_sd`, `prob_drop`, `centred_drop`
+        (of the logit minus the mean over classes, which a common shift of all logits leaves as it
+        is); for the region itself also `logit_excess` and `centred_excess` over random patches and
+        `spearman`, `pearson` of `focus` with the latter over `pairs` images.
     """
     before = answers(model, images, batch_size)
     size = (images.shape[2], images.shape[3])
@@ -200,7 +201,11 @@ def hide_regions(
                 drops.append(drop)
             extra = drops[0] - torch.stack(drops[2:]).mean(0)
             excess[f"{region}_{fill}"] = extra
-            found[0] |= {"logit_excess": extra.mean().item()}
+            for name in ("logit", "centred"):
+                whole, *others = (
+                    float(row[f"{name}_drop"]) for row in found if row["patch"] != "centre"
+                )
+                found[0][f"{name}_excess"] = whole - sum(others) / len(others)
             if focus is not None and region in focus:
                 found[0] |= correlate(focus[region], extra)
             rows += found
@@ -230,12 +235,14 @@ def answers(model: nn.Module, images: Tensor, batch_size: int) -> Tensor:
 
 
 def _compare(before: Tensor, after: Tensor, labels: Tensor) -> tuple[Row, Tensor]:
-    """Return a row of numbers, and by how much each true class's logit dropped, (N,)."""
+    """Return a row of numbers, and by how much each true class's centred logit dropped, (N,)."""
     acc, acc_hidden = (
         (logits.argmax(1) == labels).double().mean().item() for logits in (before, after)
     )
     at = labels[:, None]
-    drop = (before - after).gather(1, at)[:, 0].double()
+    apart = (before - after).double()
+    drop = apart.gather(1, at)[:, 0]
+    centred = drop - apart.mean(1)
     prob_drop = (before.softmax(1) - after.softmax(1)).gather(1, at).double().mean().item()
     row: Row = {
         "n": len(labels),
@@ -244,6 +251,7 @@ def _compare(before: Tensor, after: Tensor, labels: Tensor) -> tuple[Row, Tensor
         "acc_drop": acc - acc_hidden,
         "logit_drop": drop.mean().item(),
         "logit_drop_sd": drop.std().item(),
+        "centred_drop": centred.mean().item(),
         "prob_drop": prob_drop,
     }
-    return row, drop
+    return row, centred

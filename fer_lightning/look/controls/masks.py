@@ -2,14 +2,16 @@
 
 from typing import Literal
 
+import cv2
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import conv2d
 
 from fer_lightning.errors import UserError
 
-Variant = Literal["given", "dilated", "eroded", "shuffled"]
+Variant = Literal["given", "template", "area_matched", "dilated", "eroded", "shuffled"]
 MARGIN = 2.0  # pixels of a 48x48 picture
 
 
@@ -68,8 +70,47 @@ def shuffle(masks: Tensor, seed: int) -> Tensor:
     return masks[derangement(len(masks), seed).to(masks.device)]
 
 
-def variants(masks: Tensor, seed: int) -> dict[Variant, Tensor]:
+def same_area(masks: Tensor, areas: Tensor) -> Tensor:
+    """Grow or shrink each mask by distance until it has a given area.
+
+    Of pixels at the same distance from the mask's border, those nearest to its middle come first.
+
+    Args:
+        masks: (N, R, H, W) bool; an empty mask stays empty.
+        areas: (R,) pixels.
+
+    >>> mask = torch.zeros(1, 1, 5, 5, dtype=torch.bool)
+    >>> mask[..., 2, 2] = True
+    >>> same_area(mask, torch.tensor([5]))[0, 0].int().tolist()[1:4]
+    [[0, 0, 1, 0, 0], [0, 1, 1, 1, 0], [0, 0, 1, 0, 0]]
+    """
+    H, W = masks.shape[-2:]
+    y, x = np.mgrid[:H, :W]
+    found = np.zeros((*masks.shape[:2], H * W), bool)
+    for n, of_image in enumerate(masks.cpu().numpy()):
+        for r, mask in enumerate(of_image):
+            if not mask.any():
+                continue
+            away = _distance(~mask) - _distance(mask)  # negative inside
+            middle = (y - y[mask].mean()) ** 2 + (x - x[mask].mean()) ** 2
+            order = np.lexsort((middle.ravel(), away.ravel()))
+            found[n, r, order[: int(areas[r])]] = True
+    return torch.from_numpy(found).view_as(masks)
+
+
+def _distance(mask: NDArray[np.bool_]) -> NDArray[np.float32]:
+    """Of each pixel of a mask, (H, W), to the nearest one outside; a large one if there is none."""
+    if mask.all():
+        return np.full(mask.shape, np.float32(sum(mask.shape)))
+    exact = cv2.distanceTransform(mask.astype(np.uint8), cv2.DIST_L2, cv2.DIST_MASK_PRECISE)
+    return np.asarray(exact, np.float32)
+
+
+def variants(masks: Tensor, seed: int, template: Tensor | None = None) -> dict[Variant, Tensor]:
     """Return the masks as given, dilated and eroded by two pixels at 48x48, and shuffled.
+
+    With a template, also the template for each image, and each image's own masks grown or shrunk
+    to its areas: do numbers differ because regions lie elsewhere, or because they are smaller?
 
     Each mask is changed by itself: KEY dilated is not the union of what lies in it dilated, though
     the two are equal; eroded, the border between touching regions stays in KEY.
@@ -77,6 +118,7 @@ def variants(masks: Tensor, seed: int) -> dict[Variant, Tensor]:
     Args:
         masks: (N, R, H, W) bool.
         seed: of the shuffle.
+        template: (R, H, W), where the given masks are regions of each face.
 
     Returns:
         By name, (N, R, H, W). `shuffled` is missing where it would change nothing: one image, or
@@ -87,11 +129,11 @@ def variants(masks: Tensor, seed: int) -> dict[Variant, Tensor]:
     ['given', 'dilated', 'eroded']
     """
     radius = margin((masks.shape[-2], masks.shape[-1]))
-    found: dict[Variant, Tensor] = {
-        "given": masks,
-        "dilated": dilate(masks, radius),
-        "eroded": erode(masks, radius),
-    }
+    found: dict[Variant, Tensor] = {"given": masks}
+    if template is not None:
+        found["template"] = template.expand_as(masks)
+        found["area_matched"] = same_area(masks, template.flatten(1).sum(1))
+    found |= {"dilated": dilate(masks, radius), "eroded": erode(masks, radius)}
     if (masks != masks[:1]).any():
         found["shuffled"] = shuffle(masks, seed)
     return found

@@ -159,4 +159,5 @@ def untrained_twin(model: nn.Module, seed: int) -> VisionModel:
         torch.default_generator.manual_seed(seed)  # weights are drawn on the CPU
         twin = type(inner)(**inner.rebuild_args())
         wake_zeros(twin)
+    twin.set_scale(**inner.scale or {})
     return twin.to(next(inner.parameters()).device).eval()

@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 from fer_lightning.look.controls.hiding import answers
 from fer_lightning.look.controls.null_maps import untrained_twin
-from fer_lightning.look.frozen import innermost
+from fer_lightning.look.frozen import BATCH, innermost
 from fer_lightning.look.heat import to_heat
 from fer_lightning.look.methods import explain
 from fer_lightning.look.metrics.summary import pearson, spearman
@@ -46,7 +46,7 @@ def randomisation(
     seed: int = 0,
     stages: int = 8,
     method: str = "grad_cam",
-    batch_size: int = 256,
+    batch_size: int = BATCH,
 ) -> list[Row]:
     """Replace the layers of a model, from the top down, by those of an untrained twin.
 

@@ -3,6 +3,7 @@
 from fer_lightning.look.methods import (
     attention,
     grad_cam,
+    gradient,
     integrated_gradients,
     occlusion,
     smooth_grad,
@@ -10,8 +11,10 @@ from fer_lightning.look.methods import (
 from fer_lightning.look.methods.registry import (
     METHODS,
     Method,
+    by_each,
     explain,
     find_method,
+    find_methods,
     list_methods,
     method,
 )
@@ -20,9 +23,12 @@ __all__ = [
     "METHODS",
     "Method",
     "attention",
+    "by_each",
     "explain",
     "find_method",
+    "find_methods",
     "grad_cam",
+    "gradient",
     "integrated_gradients",
     "list_methods",
     "method",

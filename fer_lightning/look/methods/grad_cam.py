@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from fer_lightning.errors import UserError, nearest
 from fer_lightning.look.frozen import (
+    BATCH,
     check_images,
     check_target,
     choose,
@@ -41,7 +42,7 @@ def grad_cam(
     images: Tensor,
     target: int | Tensor | None = None,
     method: Method = "grad_cam",
-    batch_size: int = 256,
+    batch_size: int = BATCH,
 ) -> Cam:
     """Map where a model sees evidence for (positive) and against (negative) a class.
 

@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from fer_lightning.errors import UserError
 from fer_lightning.look.frozen import (
+    BATCH,
     blank,
     check_images,
     check_target,
@@ -19,6 +20,9 @@ from fer_lightning.look.frozen import (
 )
 from fer_lightning.look.methods.registry import method
 
+TOLERANCE = 0.1  # of the logit's difference that shares may miss unsaid
+CHECKED = 16  # images on which this is checked
+
 
 def integrated_gradients(
     model: nn.Module,
@@ -26,7 +30,7 @@ def integrated_gradients(
     target: int | Tensor | None = None,
     baseline: float | Literal["mean"] = "mean",
     steps: int = 32,
-    batch_size: int = 256,
+    batch_size: int = BATCH,
 ) -> Tensor:
     """Measure each pixel's share in a class's logit, for any architecture and without a layer.
 
@@ -58,7 +62,7 @@ def signed_shares(
     target: int | Tensor | None = None,
     baseline: float | Literal["mean"] = "mean",
     steps: int = 32,
-    batch_size: int = 256,
+    batch_size: int = BATCH,
 ) -> Tensor:
     """Return the signed share of each value of each image, (N, C, H, W).
 
@@ -93,7 +97,53 @@ def signed_shares(
     return torch.cat(found)
 
 
-@method("integrated_gradients", title="Integrated gradients", single_pixels=True, passes=96)
+def completeness_miss(
+    model: nn.Module, images: Tensor, target: int | Tensor | None = None, steps: int = 32
+) -> Tensor:
+    """Measure by which part of the logit's difference the shares miss it, (N,).
+
+    The shares must add up to the difference between image and baseline. Where a model selects
+    patches hard, the logit jumps on the way, and no gradient tells of a jump.
+
+    Args:
+        model: a `VisionModel`.
+        images: (N, C, H, W).
+        target: as for `integrated_gradients`.
+        steps: as for `integrated_gradients`.
+
+    >>> from fer_lightning.models import ViT
+    >>> bool((completeness_miss(ViT(depth=1), torch.rand(2, 1, 48, 48), 0) < 0.1).all())
+    True
+    """
+    with frozen_eval(model) as inner, torch.no_grad():
+        images = plain(images)
+        classes = classes_of(inner, images, target)[:, None]
+        start = blank(images, "mean").expand_as(images)
+        difference = (inner.forward(images) - inner.forward(start)).gather(1, classes)[:, 0]
+    shares = signed_shares(model, images, classes[:, 0], steps=steps).sum((1, 2, 3))
+    return (shares - difference).abs() / difference.abs().clamp(min=1e-6)
+
+
+def incomplete(model: nn.Module, images: Tensor) -> str | None:
+    """Say by how much the shares miss the logit's difference, if by more than `TOLERANCE`."""
+    few = images[:CHECKED]
+    miss = completeness_miss(model, few).median().item()
+    if miss <= TOLERANCE:
+        return None
+    return (
+        f"expected shares that add up to the logit's difference within {TOLERANCE:.0%} but they "
+        f"miss it by {miss:.0%} (median of {len(few)} images); the model jumps on the way from a "
+        "blank image, as one that selects patches does, so do not read them as shares"
+    )
+
+
+@method(
+    "integrated_gradients",
+    title="Integrated gradients",
+    single_pixels=True,
+    passes=96,
+    doubt=incomplete,
+)
 def integrated_gradients_maps(
     model: nn.Module, images: Tensor, target: int | Tensor | None, batch_size: int
 ) -> Tensor:

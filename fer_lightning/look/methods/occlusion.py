@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from fer_lightning.errors import UserError
 from fer_lightning.look.frozen import (
+    BATCH,
     blank,
     check_images,
     check_target,
@@ -25,7 +26,7 @@ def occlusion_map(
     window: int | None = None,
     stride: int | None = None,
     fill: float | Literal["mean"] = "mean",
-    batch_size: int = 256,
+    batch_size: int = BATCH,
 ) -> Tensor:
     """Hide each part of the image in turn and note how far a class's logit falls.
 

@@ -1,16 +1,18 @@
 """Ways to ask a model where it looks, by name; open to methods from other packages."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import entry_points
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from torch import Tensor, nn
 
 from fer_lightning.errors import UserError, nearest
+from fer_lightning.look.frozen import BATCH
 
 ENTRY_POINTS = "fer_lightning.methods"  # each names a function registered by `method`
 ALIASES = {"occlusion_map": "occlusion"}  # names of before
+T = TypeVar("T")
 ATTENTION_BATCH = 32  # a batch's attention is kept for all layers at once
 
 
@@ -21,6 +23,13 @@ class MakeMaps(Protocol):
         self, model: nn.Module, images: Tensor, target: int | Tensor | None, batch_size: int
     ) -> Tensor:
         """Return (N, h, w): evidence for the target class, signed where the method is."""
+
+
+class Doubt(Protocol):
+    """What tells whether a method can be believed for a model."""
+
+    def __call__(self, model: nn.Module, images: Tensor) -> str | None:
+        """Return a sentence on what does not hold for these images, or None."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +45,7 @@ class Method:
         needs_attention: whether only models with attention have such maps.
         single_pixels: whether heat lies on single pixels, so that pictures blur it for the eye.
         passes: its price in forward passes of a 48x48 image.
+        doubt: tells where a model breaks what the method rests on; None where nothing is checked.
     """
 
     name: str
@@ -46,6 +56,7 @@ class Method:
     needs_attention: bool = False
     single_pixels: bool = False
     passes: float = 1.0
+    doubt: Doubt | None = None
 
 
 METHODS: dict[str, Method] = {}
@@ -59,6 +70,7 @@ def method(
     needs_attention: bool = False,
     single_pixels: bool = False,
     passes: float = 1.0,
+    doubt: Doubt | None = None,
 ) -> Callable[[MakeMaps], MakeMaps]:
     """Register a function as a method; command line, callbacks, tables and reports then know it.
 
@@ -70,6 +82,7 @@ def method(
         needs_attention: as for `Method`.
         single_pixels: as for `Method`.
         passes: as for `Method`.
+        doubt: as for `Method`.
 
     Raises:
         UserError: the name is taken by another function or cannot be a column's value.
@@ -98,6 +111,7 @@ def method(
             needs_attention,
             single_pixels,
             passes,
+            doubt,
         )
         return maps
 
@@ -133,12 +147,66 @@ def find_method(name: str) -> Method:
     return METHODS[name]
 
 
+def find_methods(names: Sequence[str]) -> list[str]:
+    """Return the names of several methods, each once; a word may name several with commas.
+
+    Raises:
+        UserError: one is unknown, or none is named.
+
+    >>> find_methods(["grad_cam,occlusion_map", "grad_cam"])
+    ['grad_cam', 'occlusion']
+    """
+    words = [word.strip() for name in names for word in name.split(",")]
+    found = [find_method(word).name for word in words if word]
+    if not found:
+        raise UserError(f"expected at least one method but got none; {nearest('', list_methods())}")
+    return list(dict.fromkeys(found))
+
+
+def by_each(
+    methods: Sequence[str], work: Callable[[str], T], left_out: Callable[[str, str], None]
+) -> dict[str, T]:
+    """Do something by each method; one that the model cannot do stops no other.
+
+    Args:
+        methods: names.
+        work: takes a name; it raises a `UserError` where the model cannot do this method.
+        left_out: is told the name of each such method and why, if another one worked.
+
+    Returns:
+        What `work` returned, by method.
+
+    Raises:
+        UserError: none works; the first one's reason.
+
+    >>> def work(name):
+    ...     if name == "b":
+    ...         raise UserError("no b here")
+    ...     return name.upper()
+    >>> by_each(["a", "b"], work, lambda name, why: print(name, "is left out:", why))
+    b is left out: no b here
+    {'a': 'A'}
+    """
+    found: dict[str, T] = {}
+    errors: dict[str, UserError] = {}
+    for name in methods:
+        try:
+            found[name] = work(name)
+        except UserError as error:
+            errors[name] = error
+    if errors and not found:
+        raise next(iter(errors.values()))
+    for name, why in errors.items():
+        left_out(name, str(why))
+    return found
+
+
 def explain(
     model: nn.Module,
     images: Tensor,
     target: int | Tensor | None = None,
     method: str = "grad_cam",
-    batch_size: int = 256,
+    batch_size: int = BATCH,
 ) -> Tensor:
     """Return a map of each image at the method's own grid, signed if the method is.
 

@@ -5,6 +5,7 @@ from torch import Tensor, nn
 
 from fer_lightning.errors import UserError
 from fer_lightning.look.frozen import (
+    BATCH,
     check_images,
     check_target,
     classes_of,
@@ -24,7 +25,7 @@ def smooth_grad(
     noise: float = 0.1,
     samples: int = 16,
     seed: int = 0,
-    batch_size: int = 256,
+    batch_size: int = BATCH,
 ) -> Tensor:
     """Measure how much a class's logit answers to each pixel (Smilkov et al., 2017).
 

@@ -122,7 +122,7 @@ class PatchTransformer(VisionModel):
 
         Also their places, (B, n), or None when all are there.
         """
-        patches, kept = self.patch_pool(self.embed(self.stem(x)), self.pooling)
+        patches, kept = self.patch_pool(self.embed(self.stem(self.scaled(x))), self.pooling)
         prefix = self.num_prefix_tokens
         tokens = patches + self.pos_embed[:, prefix:]
         ids = None

@@ -13,14 +13,12 @@ from importlib.resources import files
 from itertools import groupby
 from typing import Any
 
-import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from fer_lightning import __version__
-from fer_lightning.errors import UserError
 from fer_lightning.report.content import Cell, Picture, Report, Scatter, Section, Table, Text
-from fer_lightning.report.parts import GAP, format_column, is_numeric, value_of
+from fer_lightning.report.parts import GAP, format_column, is_numeric, plain_rows, value_of
 from fer_lightning.report.render.html_scatter import data_uri, scatter_view
 
 LARGEST = 15_000_000  # bytes: what can still be sent by mail
@@ -263,13 +261,7 @@ def table_view(table: Table, models: Sequence[str]) -> dict[str, Any]:
     >>> table_view(Table("a", "A.", ("model", "acc"), (("cnn", 0.5),)), ("vit", "cnn"))["rows"]
     [('1', [('cnn', {'class': 'k'}), ('0.5', {'class': 'n', 'data-v': 0.5})])]
     """
-    for row in table.rows:
-        if len(row) != len(table.columns):
-            raise UserError(
-                f"expected {len(table.columns)} cells in each row of table {table.id!r} but got "
-                f"{len(row)}; write None for a gap"
-            )
-    rows = [[c.item() if isinstance(c, np.generic) else c for c in row] for row in table.rows]
+    rows = plain_rows(table)
     columns = [[row[place] for row in rows] for place in range(len(table.columns))]
     kinds = [_column_kind(column) for column in columns]
     naming = _model_columns(table) or list(range(len(table.columns)))[:1]

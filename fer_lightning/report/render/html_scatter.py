@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from fer_lightning.data.labels import MOST_NAMED
 from fer_lightning.errors import UserError
 from fer_lightning.plots.style import CLASS_COLOURS, CLASS_MARKERS, GREY, check_lengths
 from fer_lightning.report.content import Points, Scatter
@@ -70,7 +71,8 @@ def scatter_view(scatter: Scatter) -> dict[str, Any]:
     return {
         "scatter": scatter,
         "side": SIDE,
-        "legend": [(name, mark_of(place)) for place, name in enumerate(scatter.classes)],
+        "legend": [(name, mark_of(i)) for i, name in enumerate(scatter.classes[:MOST_NAMED])],
+        "unnamed": max(0, len(scatter.classes) - MOST_NAMED),
         "circle": (GREY, SHAPES["o"]),
         "plots": [
             {

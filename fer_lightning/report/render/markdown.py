@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator
 
+from fer_lightning.errors import visible
 from fer_lightning.report.content import Cell, Item, Picture, Report, Scatter, Table, Text
+from fer_lightning.runs.foreign import file_name
 
 MOST_ROWS = 60  # of a table in the text; its CSV file has all
 KINDS = {"note": "> **Note**: ", "verdict": "- ", "plain": ""}
@@ -20,9 +22,9 @@ def markdown(report: Report) -> str:
     | 1 | 0.5 |
     | - | x\|y |
     """
-    lines = [f"# {report.title}", "", report.subtitle, ""]
+    lines = [f"# {_line(report.title)}", "", _line(report.subtitle), ""]
     for section in report.sections:
-        lines += [f"## {section.title}", ""]
+        lines += [f"## {_line(section.title)}", ""]
         for item in section.items:
             lines += [*_item(item), ""]
     return "\n".join(lines).rstrip() + "\n"
@@ -35,16 +37,17 @@ def _item(item: Item) -> Iterator[str]:
         case Table():
             yield from _table(item)
         case Picture():
-            yield f"![{_line(item.alt)}](figures/{item.id}.png)"
+            yield f"![{_line(item.alt)}](figures/{file_name(item.id)}.png)"
             yield ""
-            yield f"*{_line(item.caption)}* ([PDF](figures/{item.id}.pdf))"
+            yield f"*{_line(item.caption)}* ([PDF](figures/{file_name(item.id)}.pdf))"
         case Scatter():
             yield f"*{_line(item.caption)}*"
             for points in item.models:
                 yield ""
                 right = 100 * (points.label == points.predicted).sum() / max(len(points.label), 1)
                 alt = f"t-SNE of {points.name}: {len(points.row)} images, {right:.0f} % recognised"
-                yield f"![{alt}](figures/{item.id}_{points.name}.png)"
+                name = file_name(f"{item.id}_{points.name}")
+                yield f"![{_line(alt)}](figures/{name}.png)"
 
 
 def _table(table: Table) -> Iterator[str]:
@@ -57,7 +60,8 @@ def _table(table: Table) -> Iterator[str]:
     yield ""
     rest = len(table.rows) - MOST_ROWS
     more = f"{rest:,} more rows in " if rest > 0 else ""
-    yield f"({more}[tables/{table.id}.csv](tables/{table.id}.csv))"
+    name = f"tables/{file_name(table.id)}"
+    yield f"({more}[{name}.csv]({name}.csv), [LaTeX]({name}.tex))"
     for line in table.notes:
         yield ""
         yield _line(line)
@@ -71,5 +75,5 @@ def _cell(cell: Cell) -> str:
 
 
 def _line(text: str) -> str:
-    """Keep a text on one line, and its angle brackets from becoming tags."""
-    return " ".join(text.split()).replace("<", "&lt;")
+    """Keep a text on one line, and its brackets from becoming tags, links and pictures."""
+    return visible(" ".join(text.split())).replace("<", "&lt;").replace("](", "]&#40;")

@@ -12,7 +12,8 @@ from fer_lightning.report.content import Item, Picture, Table, Text
 from fer_lightning.report.parts import about, mean, number, pair_of, percent
 from fer_lightning.report.sections.registry import Material, section
 from fer_lightning.runs.collection import Collection
-from fer_lightning.statistics import bootstrap
+from fer_lightning.statistics import Interval, bootstrap, new_trainings
+from fer_lightning.statistics.bootstrap import Floats
 
 PAPERS = ("cnn", "vit")  # the models that the paper compares
 LEVEL = 0.95
@@ -22,31 +23,24 @@ ROUNDED = {"estimate": 2, "ours": 2, "low": 2, "high": 2, "apart": 2, "paper": 2
 
 @section("accuracy", "Accuracy against training data", place=30)
 def accuracy(material: Material) -> list[Item]:
-    """Draw and list accuracies, leads and gains."""
+    """List accuracies, leads and gains."""
     collection = material.runs
     levels = {model: _levels(collection, model) for model in collection.models}
-    several = len(collection.seeds) > 1
-    covers = (
-        "test images and training seeds" if several else "test images only, as there is one seed"
-    )
+    covers = _covers(collection)
     pair = pair_of(collection)
     compared = [] if pair is None else _compared(collection, pair)
-    items: list[Item] = []
-    if len(collection.runs) > 1:
-        items.append(_picture(collection, levels, compared, pair, covers))
-    items.append(_table(collection, levels, covers))
+    items: list[Item] = [_table(collection, levels, covers)]
     if compared:
         items += _beside_paper(compared, pair == PAPERS)
     return items
 
 
-def _picture(
-    collection: Collection,
-    levels: dict[str, list[Level]],
-    compared: list[dict[str, float | int | str]],
-    pair: tuple[str, str] | None,
-    covers: str,
-) -> Picture:
+def accuracy_picture(collection: Collection) -> Picture:
+    """Draw accuracies and leads; it stands on the first screen."""
+    levels = {model: _levels(collection, model) for model in collection.models}
+    covers = _covers(collection)
+    pair = pair_of(collection)
+    compared = [] if pair is None else _compared(collection, pair)
     lead = [level for level in map(_lead_level, compared) if level is not None]
     sides = " (95 % left, 99.5 % right)" if lead else " (95 %)"
     figure = accuracy_by_fraction(
@@ -61,16 +55,30 @@ def _picture(
     return Picture("accuracy_by_fraction", caption, _words(levels), figure)
 
 
+def _covers(collection: Collection) -> str:
+    """What the intervals cover."""
+    several = len(collection.seeds) > 1
+    return "test images and new trainings" if several else "test images only, as there is one seed"
+
+
 def _levels(collection: Collection, model: str) -> list[Level]:
-    found = []
-    for fraction in collection.fractions:
-        if collection.select(model, fraction):
-            right = collection.correct(model, fraction).right
-            made = bootstrap(right.astype(np.float64), LEVEL, RESAMPLES)
-            best = made.seeds or made.images
-            each = tuple(float(share) for share in right.mean(1))
-            found.append(Level(fraction, best.estimate, best.low, best.high, each))
-    return found
+    there = (f for f in collection.fractions if collection.select(model, f))
+    return [level_of(collection, model, fraction) for fraction in there]
+
+
+def level_of(collection: Collection, model: str, fraction: float) -> Level:
+    """Return a model's test accuracy at a fraction with its interval, and that of each seed."""
+    right = collection.correct(model, fraction).right
+    best = _interval(right.astype(np.float64))
+    each = tuple(float(share) for share in right.mean(1))
+    return Level(fraction, best.estimate, max(best.low, 0.0), min(best.high, 1.0), each)
+
+
+def _interval(right: Floats) -> Interval:
+    """Where an accuracy lies for new trainings; of one, (1, n), for this training."""
+    if len(right) == 1:
+        return bootstrap(right, LEVEL, RESAMPLES).images
+    return new_trainings([(1, right)]).interval(LEVEL)
 
 
 def _words(levels: dict[str, list[Level]]) -> str:
@@ -131,7 +139,11 @@ def _beside_paper(compared: list[dict[str, float | int | str]], ours: bool) -> l
         "Leads and gains in points (percent of the test images), ours beside the paper's.",
         ("quantity", "ours", "low", "high", "paper", "ours minus paper", "seeds", "test images"),
         rows,
-        (f"Paper: {paper.SOURCE}. It prints no absolute accuracy.", *other),
+        (
+            f"Paper: {paper.SOURCE}. It prints no absolute accuracy.",
+            "Low to high: 99.5 % interval for new trainings; with one seed, for these trainings.",
+            *other,
+        ),
     )
     gap = [row for row in compared if math.isfinite(float(row["apart"]))]
     if not gap or not ours:

@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from fer_lightning.data.labels import MOST_NAMED, some_names
 from fer_lightning.plots.answers import confusion_figure
 from fer_lightning.report.content import Item, Picture, Table
 from fer_lightning.report.parts import about, by_cell, number, percent, shown_fraction
@@ -47,9 +48,11 @@ def counted(run: Run) -> NDArray[np.int64]:
 
 def _words(counts: NDArray[np.int64], classes: list[str]) -> str:
     totals = np.maximum(counts.sum(1), 1)
-    recall = ", ".join(
-        f"{name} {share:.2f}"
-        for name, share in zip(classes, counts.diagonal() / totals, strict=True)
+    recall = some_names(
+        [
+            f"{name} {share:.2f}"
+            for name, share in zip(classes, counts.diagonal() / totals, strict=True)
+        ]
     )
     off = counts - np.diag(counts.diagonal())
     row, column = np.unravel_index(off.argmax(), off.shape)
@@ -59,6 +62,11 @@ def _words(counts: NDArray[np.int64], classes: list[str]) -> str:
 
 def _recall(collection: Collection) -> Table:
     classes = collection.runs[0].classes
+    shown, notes = np.arange(len(classes)), list[str]()
+    if len(classes) > MOST_NAMED:
+        largest = np.argsort(-np.bincount(collection.runs[0].predictions.label), kind="stable")
+        shown = np.sort(largest[:MOST_NAMED])
+        notes = [f"The {MOST_NAMED} largest of {len(classes):,} classes."]
     rows = []
     for model, fraction, runs in by_cell(collection):
         counts = np.sum([counted(run) for run in runs], axis=0)
@@ -66,12 +74,17 @@ def _recall(collection: Collection) -> Table:
         with np.errstate(invalid="ignore"):
             recall = counts.diagonal() / np.where(totals > 0, totals, np.nan)
         top = counts.sum(0).max() / counts.sum()
-        values = (number(float(value), 3) for value in recall)
+        values = (number(float(value), 3) for value in recall[shown])
         rows.append((model, percent(fraction), *values, number(float(top), 3)))
     return Table(
         "recall",
         "Recall of each class, seeds together.",
-        ("model", "training data", *classes, "share of the most frequent answer"),
+        (
+            "model",
+            "training data",
+            *(classes[k] for k in shown),
+            "share of the most frequent answer",
+        ),
         tuple(rows),
-        ("A model whose most frequent answer takes all images has not begun to learn.",),
+        ("A model whose most frequent answer takes all images has not begun to learn.", *notes),
     )

@@ -4,11 +4,15 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from fer_lightning.report.content import Item, Table, Text
-from fer_lightning.report.parts import by_cell, mean, number, percent
+from fer_lightning.plots.trade_off import Point, accuracy_by_cost, pareto
+from fer_lightning.report.content import Item, Picture, Table, Text
+from fer_lightning.report.parts import about, by_cell, mean, number, percent
+from fer_lightning.report.sections.accuracy import level_of
 from fer_lightning.report.sections.registry import Material, section
 from fer_lightning.runs.collection import Collection
 from fer_lightning.runs.run import Run
+
+FEWEST = 3  # models of different cost that make a picture
 
 
 class Cost(NamedTuple):
@@ -77,7 +81,7 @@ COLUMNS = {  # of `Cost` → its head and decimals
 def cost(material: Material) -> list[Item]:
     """Lay out what every model costs."""
     found = costs(material.runs)
-    items: list[Item] = [_table(found)]
+    items: list[Item] = [*_pictures(material.runs, found), _table(found)]
     if any(math.isnan(one.latency_ms_1) for one in found):
         items.append(
             Text("Gaps: runs of an earlier version did not measure latency and memory.", "note")
@@ -87,6 +91,35 @@ def cost(material: Material) -> list[Item]:
             Text("**Runs on different hardware**: compare times within one kind only.", "note")
         )
     return items
+
+
+def _pictures(collection: Collection, found: list[Cost]) -> list[Picture]:
+    """Draw accuracy against arithmetic at each fraction with three models or more."""
+    pictures = []
+    for fraction in collection.fractions:
+        points = {
+            one.model: Point(one.mflops, *level_of(collection, one.model, fraction)[1:])
+            for one in found
+            if one.fraction == fraction and one.mflops > 0
+        }
+        if len({point.x for point in points.values()}) < FEWEST:
+            continue
+        front = ", ".join(f"{n} ({points[n].x:.3g}, {points[n].mean:.3f})" for n in pareto(points))
+        pictures.append(
+            Picture(
+                f"accuracy_by_cost_{100 * fraction:g}",
+                f"Test accuracy against arithmetic at {percent(fraction)} of the training images.",
+                f"Most accurate for their cost (MFLOPs, accuracy): {front}",
+                accuracy_by_cost(
+                    points,
+                    "MFLOPs an image",
+                    f"Accuracy by arithmetic, {percent(fraction)}: {about(collection)}",
+                    "Bars: 95 % intervals over test images, and trainings where there are several. "
+                    "The line joins models that no cheaper one reaches.",
+                ),
+            )
+        )
+    return pictures
 
 
 def _table(found: list[Cost]) -> Table:

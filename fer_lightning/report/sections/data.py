@@ -1,10 +1,13 @@
 """What the models were trained and tested on, and whether the test was seen in training."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from fer_lightning.data.labels import MOST_NAMED, some_names
 from fer_lightning.report.content import Item, Table, Text
 from fer_lightning.report.parts import about, number, percent
 from fer_lightning.report.sections.registry import Material, section
@@ -16,6 +19,12 @@ COUNTS = {
     "dropped": "images left out as copies or for conflicting labels",
     "val_with_twin_in_train": "validation images with an identical twin in train",
     "test_with_twin_in_train": "test images with an identical twin in train",
+}
+DUPLICATES = {
+    "near": "copies and near-twins on one side",
+    "group": "copies on one side",
+    "drop": "copies left out",
+    "keep": "copies where they fall",
 }
 
 
@@ -29,10 +38,12 @@ def data(material: Material) -> list[Item]:
     )
     return [
         Text(
-            f"Data: {about(collection)}, {len(first.classes)} classes: {', '.join(first.classes)}. "
-            f"Split: {', '.join(protocols)}."
+            f"Data: {about(collection)}, {len(first.classes)} classes: "
+            f"{some_names(first.classes)}. "
+            f"Split: {', '.join(protocols)}{_duplicates(collection)}."
         ),
         *_leaks(collection),
+        *_near_twins(collection),
         *_notes(collection),
         _parts(collection),
         _classes(first),
@@ -59,6 +70,49 @@ def _leaks(collection: Collection) -> list[Text]:
             "note",
         )
     ]
+
+
+def _duplicates(collection: Collection) -> str:
+    found = {run.at("split", "duplicates") for run in collection.runs} & DUPLICATES.keys()
+    return "".join(f", {DUPLICATES[name]} (`{name}`)" for name in sorted(found))
+
+
+def _near_twins(collection: Collection) -> list[Item]:
+    """Say what the photographs that were trained on are worth, run by run."""
+    known = [(run, run.near_twins) for run in collection.runs if run.near_twins is not None]
+    if not known:
+        return []
+    if not any(len(twins) for _, twins in known):
+        return [Text("No test image has a near-twin among the training images.")]
+    rows = tuple(_worth(run, twins) for run, twins in known)
+    missing = len(collection.runs) - len(known)
+    return [
+        Table(
+            "near_twins",
+            "Accuracy without the test images whose photograph is among the training images, "
+            "identical or nearly so.",
+            (
+                *("run", "test images", "with a twin or near-twin", "accuracy"),
+                *("on these", "without them", "worth (points)"),
+            ),
+            rows,
+            (
+                "A near-twin is the same photograph, cropped a pixel or two apart, scaled or "
+                "encoded again: the middles of both correlate by at least 0.9. Worth: what the "
+                "accuracy loses without these images; below 0 they were recognised less often.",
+                *([f"Near-twins of {missing} runs were not sought."] if missing else []),
+            ),
+        )
+    ]
+
+
+def _worth(run: Run, twins: NDArray[np.int64]) -> tuple[Any, ...]:
+    right = run.predictions.correct
+    seen = np.isin(run.predictions.row, twins)
+    there, others = (right[part].mean() if part.any() else math.nan for part in (seen, ~seen))
+    numbers = (number(value) for value in (right.mean(), there, others))
+    worth = number(100 * (right.mean() - others), 2)
+    return (run.name, len(right), int(seen.sum()), *numbers, worth)
 
 
 def _accuracy_there(run: Run) -> str:
@@ -98,13 +152,19 @@ def _classes(run: Run) -> Table:
     """Images of each class among the test images: the largest is what guessing reaches."""
     labels = np.bincount(run.predictions.label, minlength=len(run.classes))
     total = int(labels.sum())
+    shown = np.arange(len(run.classes))
+    many = len(shown) > MOST_NAMED
+    if many:
+        shown = np.argsort(-labels, kind="stable")[:MOST_NAMED]
     rows = tuple(
-        (name, int(count), number(count / total))
-        for name, count in zip(run.classes, labels.tolist(), strict=False)
+        (run.classes[k], int(labels[k]), number(labels[k] / total))
+        for k in shown.tolist()
+        if k < len(run.classes)
     )
+    which = f"The {MOST_NAMED} largest of {len(run.classes):,} classes" if many else "Classes"
     return Table(
         "classes",
-        f"Classes of the {total:,} test images.",
+        f"{which} of the {total:,} test images.",
         ("class", "test images", "share"),
         rows,
         (f"Always answering the largest class reaches an accuracy of {labels.max() / total:.3f}.",),

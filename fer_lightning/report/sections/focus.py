@@ -21,7 +21,12 @@ from fer_lightning.report.parts import (
     percent,
     shown_fraction,
 )
-from fer_lightning.report.sections.focus_controls import hiding_table, null_table
+from fer_lightning.report.sections.focus_controls import (
+    hiding_table,
+    masks_table,
+    methods_table,
+    null_table,
+)
 from fer_lightning.report.sections.focus_epochs import over_epochs
 from fer_lightning.report.sections.registry import Material, section
 from fer_lightning.runs.collection import Collection
@@ -109,6 +114,8 @@ def focus(material: Material) -> list[Item]:
             _distribution(collection, shown, models),
             _numbers(sums),
         ]
+    items += methods_table(collection)
+    items += masks_table(collection)
     items += null_table(collection)
     items += hiding_table(collection)
     items += over_epochs(collection)
@@ -162,8 +169,8 @@ def _table(
     d_of = " against ".join(compared) if compared else "of two models"
     return Table(
         "focus",
-        f"LFR of each region at {percent(fraction)} of the training data: mean ± SD over images, "
-        "median, and share of images with at least 1.",
+        f"LFR of each region by Grad-CAM at {percent(fraction)} of the training data: mean ± SD "
+        "over images, median, and share of images with at least 1.",
         (
             *("region", "source"),
             *(f"{m}: {what}" for what in ("mean ± SD", "median", "≥ 1, %") for m in models),
@@ -242,10 +249,10 @@ def _distribution(collection: Collection, shown: Sequence[Focus], models: Sequen
         f"{name}: {np.median(values):.2f}" if len(values) else f"{name}: only zero maps"
         for name, values in key.items()
     )
-    title = f"LFR of single images at {percent(fraction)}: {about(collection)}"
+    title = f"LFR of single images by Grad-CAM at {percent(fraction)}: {about(collection)}"
     return Picture(
         "focus_distribution",
-        "LFR of every image, at each model's own grid and at one common grid.",
+        "LFR of every image by Grad-CAM, at each model's own grid and at one common grid.",
         f"Median LFR of {regions.title(regions.primary)}: {medians}",
         focus_distribution(lfr, regions=regions.rows, title=title),
     )

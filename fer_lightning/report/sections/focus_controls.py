@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from fer_lightning.report.content import Item, Table, Text
+from fer_lightning.report.content import Cell, Item, Table, Text
 from fer_lightning.report.parts import number, percent
 from fer_lightning.runs.collection import Collection
 
@@ -14,6 +14,14 @@ MEASURES = {
     "lsi": "LSI",
     "background_share": "background share",
     "mass_ratio": "heat share / area share",
+}
+BY_METHOD = {
+    "zero_maps": "zero maps",
+    "lfr_median": "LFR median",
+    "lfr_share_ge_1": "share ≥ 1",
+    "mass_ratio": "heat share / area share",
+    "mask_auc": "mask AUC",
+    "background_share": "background share",
 }
 WANTED = {"source", "resolution", "masks", "region", *MEASURES}
 NEEDED = {"region", "patch", "fill", "acc", "acc_drop", "logit_drop"}
@@ -27,21 +35,7 @@ def null_table(collection: Collection) -> list[Item]:
     if not len(table) or not set(table.columns) >= WANTED:
         return [Text("The null maps were not measured in these runs.", "note")]
     key = table[(table["region"] == regions.primary) & (table["masks"] == "given")]
-    by = ["model", "fraction", "method", "resolution", "source"]
-    numbers = key[by].join(key[list(MEASURES)].apply(pd.to_numeric, errors="coerce"))
-    rows = tuple(
-        (
-            model,
-            percent(fraction),
-            method,
-            resolution,
-            _source(source),
-            *(number(v, 3) for v in row),
-        )
-        for (model, fraction, method, resolution, source), *row in (
-            numbers.groupby(by, sort=False).mean().itertuples(name=None)
-        )
-    )
+    rows = _means(key, ("resolution", "source"), list(MEASURES))
     return [
         Table(
             "null_maps",
@@ -55,6 +49,70 @@ def null_table(collection: Collection) -> list[Item]:
             ),
         )
     ]
+
+
+def methods_table(collection: Collection) -> list[Item]:
+    """Put each model's maps by every method side by side; nothing where there is only one."""
+    table, regions = collection.all_focus, collection.regions
+    if not len(table) or not set(table.columns) >= {*WANTED, *BY_METHOD, "method"}:
+        return []
+    if table["method"].nunique() < 2:
+        return []
+    own = table[(table["source"] == "model") & (table["masks"] == "given")]
+    own = own[own["region"] == regions.primary]
+    rows = _means(own, ("resolution",), list(BY_METHOD))
+    return [
+        Table(
+            "focus_by_method",
+            f"{regions.title(regions.primary)} by every method that was measured.",
+            ("model", "training data", "method", "resolution", *BY_METHOD.values()),
+            rows,
+            (
+                "Means over seeds; zero maps are left out and counted. grad_cam is the paper's. "
+                "What only one method says of a model is a finding about the method.",
+            ),
+        )
+    ]
+
+
+def masks_table(collection: Collection) -> list[Item]:
+    """Measure the same maps with other masks; nothing where only the given ones were used."""
+    table, regions = collection.all_focus, collection.regions
+    if not len(table) or not set(table.columns) >= {*WANTED, *BY_METHOD, "method"}:
+        return []
+    own = table[(table["source"] == "model") & (table["region"] == regions.primary)]
+    own = own[own["resolution"] == "matched"]
+    if own["masks"].nunique() < 2:
+        return []
+    rows = _means(own, ("masks",), ["n", *BY_METHOD])
+    return [
+        Table(
+            "masks",
+            f"{regions.title(regions.primary)}: the same maps, on one grid, under other masks.",
+            ("model", "training data", "method", "masks", "images", *BY_METHOD.values()),
+            rows,
+            (
+                "given: as the data have them, for faces from landmarks where these were accepted "
+                "and else the template; accepted: those images alone; template: one mask for all; "
+                "area_matched: each face's own regions grown or shrunk to the template's areas; "
+                "dilated, eroded: by two pixels of 48; shuffled: another image's masks.",
+            ),
+        )
+    ]
+
+
+def _means(
+    table: pd.DataFrame, also_by: tuple[str, ...], columns: list[str]
+) -> tuple[tuple[Cell, ...], ...]:
+    """Average numbers of a focus table over seeds: rows by model, fraction, method and more."""
+    by = ["model", "fraction", "method", *also_by]
+    numbers = table[by].join(table[columns].apply(pd.to_numeric, errors="coerce"))
+    return tuple(
+        (model, percent(fraction), method, *map(_source, others), *(number(v, 3) for v in row))
+        for (model, fraction, method, *others), *row in (
+            numbers.groupby(by, sort=False).mean().itertuples(name=None)
+        )
+    )
 
 
 def hiding_table(collection: Collection) -> list[Item]:

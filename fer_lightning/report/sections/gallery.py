@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from fer_lightning.data.labels import MOST_NAMED
 from fer_lightning.plots.galleries import Looked, same_faces
 from fer_lightning.report.content import Item, Picture, Text
 from fer_lightning.report.parts import about, examples, lacking, percent, places, shown_fraction
@@ -13,9 +14,9 @@ from fer_lightning.runs.run import Run
 PER_CLASS = 2
 
 
-@section("gallery", "Grad-CAM of the same faces", place=60)
+@section("gallery", "The same faces under each model's maps", place=60)
 def gallery(material: Material) -> list[Item]:
-    """Show faces of each class with every model's Grad-CAM; say why where it cannot be shown."""
+    """Show faces of each class with every model's maps; say why where they cannot be shown."""
     if not material.faces:
         return [Text("Faces were left out of this report on request.", "note")]
     collection = material.runs
@@ -32,23 +33,27 @@ def gallery(material: Material) -> list[Item]:
         return [Text("No image has both a face and a map of every model.", "note")]
     at = places(rows, kept.row)
     fraction = percent(shown_fraction(collection.runs))
-    looked = {model: _looked(runs[model], maps[model], rows) for model in maps}
+    looked = {
+        f"{model}, {method.replace('_', ' ')}": _looked(runs[model], maps[model].row, heat, rows)
+        for model in maps
+        for method, heat in {maps[model].method: maps[model].heat, **maps[model].others}.items()
+    }
     first = next(iter(runs.values()))
     figure = same_faces(
         kept.faces[at],
         kept.label[at],
         looked,
         first.classes,
-        f"Grad-CAM at {fraction} of the training data: {about(collection)}",
+        f"Maps at {fraction} of the training data: {about(collection)}",
     )
     right = ", ".join(
-        f"{model} answers {int((one.predicted == kept.label[at]).sum())} right, "
+        f"{name}: {int((one.predicted == kept.label[at]).sum())} answers right, "
         f"{int((one.heat.max((1, 2)) <= 0).sum())} maps without heat"
-        for model, one in looked.items()
+        for name, one in looked.items()
     )
     picture = Picture(
         "gallery",
-        "The same test images under the Grad-CAM of each model.",
+        "The same test images under the maps of each model, by each method that was measured.",
         f"{len(rows)} faces: {right}",
         figure,
         faces=True,
@@ -57,21 +62,23 @@ def gallery(material: Material) -> list[Item]:
 
 
 def chosen(maps: dict[str, Maps], runs: dict[str, Run], kept: Embedding) -> NDArray[np.int64]:
-    """Take the first images of each class that have a face and a map of every model."""
+    """Take the first images of up to `MOST_NAMED` classes with a face and a map of every model."""
     common = set(kept.row.tolist())
     for model, found in maps.items():
         common &= set(found.row.tolist()) & set(runs[model].predictions.row.tolist())
     rows = np.array(sorted(common), np.int64)
     labels = kept.label[places(rows, kept.row)]
     return np.concatenate(
-        [rows[labels == label][:PER_CLASS] for label in np.unique(labels)] or [rows]
+        [rows[labels == label][:PER_CLASS] for label in np.unique(labels)[:MOST_NAMED]] or [rows]
     )
 
 
-def _looked(run: Run, maps: Maps, rows: NDArray[np.int64]) -> Looked:
+def _looked(
+    run: Run, mapped: NDArray[np.int64], heat: NDArray[np.float32], rows: NDArray[np.int64]
+) -> Looked:
     at = places(rows, run.predictions.row)
     return Looked(
-        maps.heat[places(rows, maps.row)],
+        heat[places(rows, mapped)],
         run.predictions.predicted[at],
         run.predictions.probabilities.max(1)[at],
     )

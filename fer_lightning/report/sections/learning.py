@@ -1,6 +1,7 @@
 """How fast models learn: curves, and the epochs they need to reach a given accuracy."""
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -8,8 +9,8 @@ from numpy.typing import NDArray
 
 from fer_lightning.keys import ACC, EPOCH, key
 from fer_lightning.plots.curves import Line, Panel, model_curves, training_curves
-from fer_lightning.report.content import Item, Picture, Table
-from fer_lightning.report.parts import about, lacking, percent
+from fer_lightning.report.content import Item, Picture, Table, Text
+from fer_lightning.report.parts import about, lacking, number, percent
 from fer_lightning.report.sections.registry import Material, section
 from fer_lightning.runs.collection import Collection
 from fer_lightning.runs.run import Run
@@ -17,6 +18,9 @@ from fer_lightning.runs.run import Run
 VAL_ACC = key("val", ACC)
 STEP = 0.1  # between the accuracies to reach
 MOST_LEVELS = 6
+LAST = 0.2  # share of a training at its end whose slope says whether it had converged
+LEAST = 3  # validations in it
+RISE = 0.005  # of accuracy, which half a point is: what another such share would have added
 
 
 @section("learning", "Learning curves", place=40)
@@ -27,8 +31,18 @@ def learning(material: Material) -> list[Item]:
     without = [run for run in collection.runs if run.name not in curves]
     items = lacking(without, "metrics.csv with validation accuracies")
     if curves:
-        items += [_picture(collection, curves), _epochs(collection, curves)]
+        if len(collection.runs) > 1:
+            items.append(_picture(collection, curves))
+        items.append(_epochs(collection, curves))
+    if collection.study.get("equal_steps"):
+        items.append(Text("Smaller fractions took as many steps as the largest: more epochs."))
     return items
+
+
+def learning_picture(collection: Collection) -> Picture | None:
+    """Draw the curves of a single run, which stand on the first screen."""
+    (run,) = collection.runs
+    return _single(run, about(collection), largest_class(run)) if curve_of(run) else None
 
 
 def curve_of(run: Run) -> Line | None:
@@ -44,8 +58,6 @@ def curve_of(run: Run) -> Line | None:
 
 def _picture(collection: Collection, curves: dict[str, Line]) -> Picture:
     majority = largest_class(collection.runs[0])
-    if len(collection.runs) == 1:
-        return _single(collection.runs[0], about(collection), majority)
     panels = [
         Panel(
             f"{percent(fraction)} of the training images",
@@ -115,6 +127,36 @@ def epochs_to_reach(line: Line, level: float) -> int | None:
     return int(epochs[reached[0]]) + 1 if len(reached) else None
 
 
+class End(NamedTuple):
+    """How a training ended."""
+
+    slope: float | None  # of validation accuracy over the last fifth, per epoch
+    words: str
+
+
+def end_of(line: Line) -> End:
+    """Say whether a run was still learning when it ended, by the last fifth of its epochs.
+
+    It was still rising where the best epoch lies there and the slope would add half a point in as
+    many epochs again, falling where it would take as much away, and else at a plateau.
+
+    >>> epochs = np.arange(30.0)
+    >>> end_of((epochs, 0.3 + 0.002 * epochs)).words, end_of((epochs, 0.5 - 0 * epochs)).words
+    ('still rising', 'at a plateau')
+    >>> end_of((epochs[:4], 0.1 * epochs[:4])).words
+    'too short to tell'
+    """
+    epochs, values = line
+    span = LAST * (epochs[-1] + 1)
+    late = epochs > epochs[-1] - span
+    if late.sum() < LEAST:
+        return End(None, "too short to tell")
+    slope = float(np.polyfit(epochs[late], values[late], 1)[0])
+    if slope * span >= RISE and late[values.argmax()]:
+        return End(slope, "still rising")
+    return End(slope, "falling" if slope * span <= -RISE else "at a plateau")
+
+
 def _epochs(collection: Collection, curves: dict[str, Line]) -> Table:
     wanted = levels(curves, largest_class(collection.runs[0]))
     rows = tuple(
@@ -124,7 +166,9 @@ def _epochs(collection: Collection, curves: dict[str, Line]) -> Table:
             run.seed,
             round(float(curves[run.name][1].max()), 4),
             int(curves[run.name][0][curves[run.name][1].argmax()]) + 1,
-            len(curves[run.name][0]),
+            int(curves[run.name][0][-1]) + 1,
+            number(None if (end := end_of(curves[run.name])).slope is None else 100 * end.slope, 3),
+            end.words,
             *(epochs_to_reach(curves[run.name], level) for level in wanted),
         )
         for run in collection.runs
@@ -135,8 +179,14 @@ def _epochs(collection: Collection, curves: dict[str, Line]) -> Table:
         "Epochs of training until a validation accuracy was first reached.",
         (
             *("model", "training data", "seed", "best", "best after", "epochs"),
+            *("points per epoch at the end", "at the end"),
             *(f"to {level:g}" for level in wanted),
         ),
         rows,
-        ("A gap: never reached in this run. Epochs are counted from 1 here.",),
+        (
+            "A gap: never reached in this run. Epochs are counted from 1 here.",
+            "The end is the last fifth of a run's epochs. Still rising: its best epoch lies there "
+            "and the slope would add half a point in as many epochs again; such a run says how "
+            "fast a model learns, not how far it gets.",
+        ),
     )

@@ -1,5 +1,6 @@
 """The sections of a report in their order, each registered in its own file."""
 
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from importlib.metadata import entry_points
 from typing import NamedTuple
@@ -69,12 +70,16 @@ def register_section(name: str, title: str, make: Make, place: float) -> None:
 
 
 def make_sections(material: Material) -> tuple[Section, ...]:
-    """Make all sections; a damaged file costs no more than the part that needs it."""
+    """Make all sections that have something to say; a damaged file costs the part that needs it.
+
+    Tables may lack columns, and summaries hold other types: that is told in a warning, too.
+    """
     for entry in entry_points(group=ENTRY_POINTS):
         if entry.name not in SECTIONS:
             entry.load()
     ordered = sorted(SECTIONS.items(), key=lambda item: item[1].place)
-    return tuple(_made(name, entry, material) for name, entry in ordered)
+    made = (_made(name, entry, material) for name, entry in ordered)
+    return tuple(section for section in made if section.items)
 
 
 def _made(name: str, entry: Entry, material: Material) -> Section:
@@ -82,4 +87,8 @@ def _made(name: str, entry: Entry, material: Material) -> Section:
         items = tuple(entry.make(material))
     except UserError as error:
         items = (Text(f"This part is left out: {error}", "note"),)
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+        why = f"the runs' files do not hold what it needs ({type(error).__name__}: {error})"
+        warnings.warn(f"'{entry.title}' is left out of the report: {why}", stacklevel=2)
+        items = (Text(f"This part is left out: {why}", "note"),)
     return Section(name, entry.title, items)

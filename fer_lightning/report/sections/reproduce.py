@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from fer_lightning.report.content import Item, Table, Text
 from fer_lightning.report.sections.registry import Material, section
+from fer_lightning.report.sections.summary import substitutions
 from fer_lightning.runs.collection import Collection
 from fer_lightning.runs.provenance import scrub
 from fer_lightning.runs.run import Run
@@ -13,7 +14,8 @@ from fer_lightning.runs.run import Run
 def reproduce(material: Material) -> list[Item]:
     """Tell how every run was made; file names stand without their folders."""
     collection = material.runs
-    items: list[Item] = [Text(_how(collection)), _runs(collection), _versions(collection)]
+    made = substitutions([run.summary for run in collection.runs], about_data=False)
+    items: list[Item] = [*made, Text(_how(collection)), _runs(collection), _versions(collection)]
     if collection.left_out:
         items.append(_left_out(collection))
     return items

@@ -1,22 +1,36 @@
-"""The first page: what stands in for what, what was asked, and the verdicts."""
+"""The first screen: the story in a sentence and a picture, what was asked, and the answers."""
 
+import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
+from fer_lightning.errors import UserError
 from fer_lightning.hypotheses import Verdict
 from fer_lightning.report.content import Item, Table, Text
 from fer_lightning.report.parts import mean, number, percent
+from fer_lightning.report.sections.accuracy import accuracy_picture
+from fer_lightning.report.sections.learning import largest_class, learning_picture
 from fer_lightning.report.sections.registry import Material, section
 from fer_lightning.runs.collection import Collection
-from fer_lightning.runs.provenance import stand_ins
+from fer_lightning.runs.provenance import DRAWN, stand_ins
+from fer_lightning.runs.run import Run
+
+MOST_NAMED = 4  # models in the first sentence
+ANSWERS = {"supported": "Yes, supported", "not supported": "No, not supported"}
 
 
 @section("summary", "Summary", place=10)
 def summary(material: Material) -> list[Item]:
     """Tell what a reader must know first."""
     collection = material.runs
+    picture = None
+    with suppress(UserError):  # a damaged file is named where it is needed
+        picture = (accuracy_picture if len(collection.runs) > 1 else learning_picture)(collection)
     items: list[Item] = [
         *substitutions([run.summary for run in collection.runs]),
+        Text(story(collection)),
+        *([picture] if picture else []),
         *_gaps(collection),
     ]
     if material.not_judged:
@@ -26,13 +40,94 @@ def summary(material: Material) -> list[Item]:
     return [*items, _overview(collection)]
 
 
-def substitutions(runs: Sequence[Mapping[str, Any]]) -> list[Text]:
-    """State, once each, what the runs used in place of what a reader would expect."""
-    return [Text(f"**{line}**{where}", "note") for line, where in stand_ins(runs).items()]
+def substitutions(runs: Sequence[Mapping[str, Any]], about_data: bool = True) -> list[Text]:
+    """State, once each, what the runs used in place of what a reader would expect.
+
+    Args:
+        runs: their summaries.
+        about_data: the data, which a reader must know first; otherwise how the runs were made.
+    """
+    return [
+        Text(f"**{line}**{where}", "note")
+        for line, where in stand_ins(runs).items()
+        if line.startswith(DRAWN) == about_data
+    ]
+
+
+def story(collection: Collection) -> str:
+    """Tell the result in a sentence: of one run, of two models, or of several."""
+    if len(collection.runs) == 1:
+        return _story_of_run(collection.runs[0])
+    common = [
+        fraction
+        for fraction in collection.fractions
+        if all(collection.select(model, fraction) for model in collection.models)
+    ]
+    fraction = max(common or collection.fractions)
+    there = [model for model in collection.models if collection.select(model, fraction)]
+    reached = {
+        model: mean(_accuracy(run.summary) for run in collection.select(model, fraction))
+        for model in there
+    }
+    order = sorted(reached, key=lambda model: -reached[model])
+    shown = order if len(order) <= MOST_NAMED else [*order[: MOST_NAMED - 1], order[-1]]
+    named = [f"`{model}` **{reached[model]:.1%}**" for model in shown]
+    runs = [str(len(collection.select(model, fraction))) for model in shown]
+    count = runs[0] if len(set(runs)) == 1 else f"{', '.join(runs[:-1])} and {runs[-1]}"
+    trainings = "training" if set(runs) == {"1"} else "trainings"
+    each = " each" if len(set(runs)) == 1 < len(runs) else ""
+    least = f" (the least of {len(order)} models)" if len(shown) < len(order) else ""
+    words = f"{', '.join(named[:-1])} and {named[-1]}" if len(named) > 1 else named[0]
+    return (
+        f"With {percent(fraction)} of the training data these shares of the test images are "
+        f"answered right: {words}{least}, over {count} {trainings}{each}."
+    )
+
+
+def _story_of_run(run: Run) -> str:
+    test = run.summary["test"]
+    recall = {
+        name: value for name, value in (test.get("recall") or {}).items() if value is not None
+    }
+    epochs, known = run.summary.get("epochs"), ""
+    trained = f" after {epochs} epochs" if epochs else ""
+    if len(recall) > 1:
+        best, worst = max(recall, key=recall.__getitem__), min(recall, key=recall.__getitem__)
+        known = (
+            f" It knows {best} best ({recall[best]:.0%}) and {worst} least ({recall[worst]:.0%})."
+        )
+    return (
+        f"`{run.model}` answers **{test['acc']:.1%}** of {len(run.predictions.label):,} test "
+        f"images right{trained}, where the largest class alone would give "
+        f"{largest_class(run):.1%}.{known}"
+    )
+
+
+def question(statement: str) -> str:
+    """Turn a claim into a question.
+
+    >>> question("cnn is ahead of vit at 30 %"), question("cnn looks more at eyes than vit")
+    ('Is cnn ahead of vit at 30 %?', 'Does cnn look more at eyes than vit?')
+    >>> question("some method tells where to look")
+    'Is it so that some method tells where to look?'
+    """
+    is_so = re.match(r"(.+?) is (.+)", statement)
+    if is_so:
+        return f"Is {is_so[1]} {is_so[2]}?"
+    looks = re.match(r"(.+?) looks (.+)", statement)
+    return f"Does {looks[1]} look {looks[2]}?" if looks else f"Is it so that {statement}?"
 
 
 def _gaps(collection: Collection) -> list[Text]:
     found = []
+    if not collection.study and len(collection.models) > 1:
+        found.append(
+            Text(
+                "**No plan**: there is no study.json beside these runs, so what was found is taken "
+                "for what was planned. Whoever planned more tests needs wider intervals.",
+                "note",
+            )
+        )
     if collection.missing:
         count = len(collection.missing)
         found.append(
@@ -46,7 +141,8 @@ def _gaps(collection: Collection) -> list[Text]:
         found.append(
             Text(
                 "**One seed only**: intervals cover the choice of test images, and say nothing of "
-                "how much another training seed would change a number.",
+                "how much another training seed would change a number. So nothing that compares "
+                "architectures is decided.",
                 "note",
             )
         )
@@ -57,11 +153,21 @@ def _cards(found: Sequence[Verdict], collection: Collection) -> list[Item]:
     if not found:
         why = "A single run" if len(collection.runs) == 1 else "Runs of a single model"
         return [Text(f"{why}: no hypothesis is judged, for each compares two models.")]
+    waiting = [v for v in found if not v.numbers and v.reason.startswith("Missing:")]
+    cards = [
+        Text(
+            f"**{question(v.statement)} {ANSWERS.get(v.outcome, 'Undecided')}.** {v.reason} "
+            f"({v.hypothesis})",
+            "verdict",
+        )
+        for v in found
+        if v not in waiting
+    ]
+    if waiting:
+        asked = " ".join(f"{question(v.statement)} ({v.hypothesis})" for v in waiting)
+        cards.append(Text(f"**Not answered yet**, for cells are missing: {asked}"))
     return [
-        *(
-            Text(f"**{v.hypothesis} {v.outcome}**: {v.statement}. {v.reason}", "verdict")
-            for v in found
-        ),
+        *cards,
         Text("Their rules, numbers and what to keep in mind stand in `The verdicts in detail`."),
     ]
 

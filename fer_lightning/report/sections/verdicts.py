@@ -13,7 +13,20 @@ from fer_lightning.report.sections.registry import Material, section
 from fer_lightning.runs.collection import Collection
 
 COLUMNS = (
-    *("comparison", "unit", "estimate", "low", "high", "level", "p", "p_bonferroni", "p_holm"),
+    *(
+        "method",
+        "comparison",
+        "for",
+        "unit",
+        "estimate",
+        "low",
+        "high",
+        "level",
+        "p",
+        "p_bonferroni",
+        "p_holm",
+        "p_wilcoxon",
+    ),
     *("d", "d_paired", "n", "excluded", "seeds", "test"),
 )
 
@@ -21,12 +34,14 @@ COLUMNS = (
 def judged(collection: Collection) -> list[Verdict]:
     """Judge what the study asks, or the paper's hypotheses for its first two models."""
     asked = hypotheses(collection)
-    study = collection.study
-    fractions = _listed(study, "fractions", float) or list(collection.fractions)
-    seeds = _listed(study, "seeds", int) or list(collection.seeds)
     if not asked:
         return []
-    return judge_all(asked, cells_of(collection.runs), _looks(collection), fractions, seeds)
+    fractions = _listed(collection.study, "fractions", float)
+    seeds = _listed(collection.study, "seeds", int)
+    planned = bool(fractions and seeds)
+    fractions, seeds = fractions or list(collection.fractions), seeds or list(collection.seeds)
+    cells, looks = cells_of(collection.runs), _looks(collection)
+    return judge_all(asked, cells, looks, fractions, seeds, runs=collection.runs, planned=planned)
 
 
 def _looks(collection: Collection) -> list[Focus]:
@@ -34,7 +49,7 @@ def _looks(collection: Collection) -> list[Focus]:
     found: list[Focus] = []
     for run in collection.runs:
         with suppress(UserError):
-            found += focus_of([run])
+            found += focus_of([run], methods=None)
     return found
 
 
@@ -63,9 +78,10 @@ def verdict_details(material: Material) -> list[Item]:
         Table(
             "verdicts",
             "The hypotheses and their verdicts.",
-            ("hypothesis", "statement", "outcome", "reason", "to keep in mind"),
+            ("hypothesis", "statement", "outcome", "undecided for", "reason", "to keep in mind"),
             tuple(
-                (v.hypothesis, v.statement, v.outcome, v.reason, " ".join(v.caveats)) for v in found
+                (v.hypothesis, v.statement, v.outcome, v.kind, v.reason, " ".join(v.caveats))
+                for v in found
             ),
         )
     ]
@@ -91,9 +107,15 @@ def verdict_details(material: Material) -> list[Item]:
                 ("hypothesis", "statement", *COLUMNS),
                 rows,
                 (
-                    "Points are percent of the test images. The interval from low to high has the "
-                    "given level; d is Cohen's d as the paper computes it, d_paired that of pairs. "
-                    "A p is never 0: its smallest value is set by the number of resamples.",
+                    "Rows for the architecture speak of new trainings, and verdicts rest on them; "
+                    "rows for these trainings speak of the trained models as they are, and of "
+                    "other test images. Points are percent of the test images. The interval from "
+                    "low to high has the given level, and none can be given for an architecture "
+                    "of which there is one training; d is Cohen's d as the paper computes it, "
+                    "d_paired that of pairs. A p is never 0: its smallest value is set by the "
+                    "number of resamples; p_wilcoxon is that of Wilcoxon's signed-rank test over "
+                    "images, beside the permutation test; rows without one stand beside those "
+                    "that decide.",
                 ),
             )
         )

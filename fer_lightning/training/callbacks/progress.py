@@ -10,15 +10,40 @@ from lightning.pytorch.callbacks.progress.rich_progress import (
     BatchesProcessedColumn,
     CustomBarColumn,
 )
-from rich.console import Console
 from rich.progress import TextColumn
 
 from fer_lightning import keys
 from fer_lightning.keys import key
+from fer_lightning.screen import Screen
 from fer_lightning.training.callbacks.typed import classifier, data_of
 
 BETWEEN_UPDATES = 0.25  # seconds; a step can take less than a millisecond
 RECENT_STEPS = 20  # over which loss and accuracy on the bar are averaged
+BESIDE_THE_BAR = 72  # columns for "epoch 10/30", "400/449" and the numbers
+ENOUGH_TO_TELL = 3.0  # seconds of training after which the whole time is foretold
+
+
+def clock(seconds: float) -> str:
+    """Write a duration as short as it can be read.
+
+    >>> clock(5), clock(277.4), clock(3877)
+    ('0:05', '4:37', '1:04:37')
+    """
+    return str(timedelta(seconds=round(seconds))).removeprefix("0:").removeprefix("0")
+
+
+def about(seconds: float) -> str:
+    """Name a duration in words.
+
+    >>> about(20), about(340), about(7500)
+    ('under a minute', '6 minutes', '2.1 hours')
+    """
+    if seconds < 50:
+        return "under a minute"
+    if seconds < 90 * 60:
+        minutes = max(round(seconds / 60), 1)
+        return f"{minutes} minute{'s' if minutes > 1 else ''}"
+    return f"{seconds / 3600:.1f} hours"
 
 
 class Progress(RichProgressBar):
@@ -30,16 +55,18 @@ class Progress(RichProgressBar):
 
     def __init__(self) -> None:
         super().__init__(refresh_rate=4)
-        self.console = Console()
+        self.console = Screen()
         self._updated = 0.0
         self._epoch_began = 0.0
         self._began = 0.0
         self._first_epoch = 0  # of this process: later than 0 in a resumed run
+        self._told = False  # how long it will take
 
     def configure_columns(self, trainer: L.Trainer) -> list[Any]:
         """Leave out the columns whose content stands in the metrics."""
-        columns = [TextColumn("{task.description}"), CustomBarColumn(finished_style="green")]
-        return [*columns, BatchesProcessedColumn(style="")]
+        width = max(8, min(40, self.console.width - BESIDE_THE_BAR))  # one line, also of 80 columns
+        bar = CustomBarColumn(bar_width=width, finished_style="green")
+        return [TextColumn("{task.description}"), bar, BatchesProcessedColumn(style="")]
 
     def _get_train_description(self, current_epoch: int) -> str:
         return f"epoch {current_epoch + 1}/{self.trainer.max_epochs}"
@@ -65,6 +92,9 @@ class Progress(RichProgressBar):
     ) -> None:
         """Update the bar at most a few times a second."""
         now = time.monotonic()
+        if not self._told and now - self._began > ENOUGH_TO_TELL:
+            self._told = True
+            self._tell_how_long(trainer, batch_idx + 1)
         if now - self._updated > BETWEEN_UPDATES:
             self._updated = now
             super().on_train_batch_end(trainer, pl_module, outputs, batch, batch_idx)
@@ -82,8 +112,8 @@ class Progress(RichProgressBar):
         return {
             "loss": f"{loss:.3f}",
             "acc": f"{acc:.3f}",
-            "images/s": f"{speed:.0f}",
-            "left": str(timedelta(seconds=round(left))),
+            "img/s": f"{speed:.0f}",
+            "left": clock(left),
         }
 
     def on_validation_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
@@ -103,10 +133,21 @@ class Progress(RichProgressBar):
             f"epoch {trainer.current_epoch + 1:>2}/{trainer.max_epochs}"
             f"  train loss {loss:.3f} acc {acc:.3f}"
             f"  val loss {val_loss:.3f} acc {val_acc:.3f}"
-            f"  {self._images_per_second(trainer, steps):.0f} images/s"
-            f"  {timedelta(seconds=round(self._seconds_left(trainer, steps)))} left",
+            f"  {clock(self._seconds_left(trainer, steps))} left",
             highlight=False,
             soft_wrap=True,
+        )
+
+    def _tell_how_long(self, trainer: L.Trainer, steps: int) -> None:
+        """Say once how long the run will take; looks at the ends of epochs come on top of it."""
+        if not self.is_enabled:
+            return
+        epochs = (trainer.max_epochs or 0) - self._first_epoch
+        console = self.progress.console if self.progress else self.console
+        console.print(
+            f"{epochs} epochs will take about {about(self._seconds_left(trainer, steps))} at "
+            f"{self._images_per_second(trainer, steps):.0f} images/s, looks at the model aside",
+            highlight=False,
         )
 
     def _images_per_second(self, trainer: L.Trainer, steps: int) -> float:

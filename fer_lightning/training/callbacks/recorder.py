@@ -10,9 +10,11 @@ import torch
 from torch import Tensor
 
 from fer_lightning import keys
+from fer_lightning.data.labels import MOST_NAMED
 from fer_lightning.keys import Stage, key
 from fer_lightning.models import name_of
 from fer_lightning.models.cost import count_multiply_adds, count_parameters, measure_cost
+from fer_lightning.runs import hashes
 from fer_lightning.runs.files import FILES, atomic, write_arrays, write_json
 from fer_lightning.runs.folder import RunFolder
 from fer_lightning.runs.provenance import code_version, hardware, substitutions, versions
@@ -47,10 +49,12 @@ class Recorder(L.Callback):
         self.config, self.wandb = config, wandb
         self.seconds = 0.0  # of training, over all processes that worked on this run
         self.best: dict[str, Any] = {}
+        self.best_of_another_run = False  # its checkpoint is not in this folder
         self.epochs = 0  # that are complete
         self.cost: dict[str, Any] = {}
         self.stage: str | None = None
         self._epoch_began = 0.0
+        self._epoch_counted = False  # its time is in `seconds`
 
     def state_dict(self) -> dict[str, Any]:
         """What a resumed run must know."""
@@ -59,6 +63,7 @@ class Recorder(L.Callback):
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over from an interrupted run; the test of a best checkpoint takes nothing over."""
         if self.stage == "fit":
+            self.best_of_another_run = not self.folder.resumable
             self.seconds, self.best = state_dict["seconds"], state_dict["best"]
             self.epochs = state_dict["epochs"]
 
@@ -72,6 +77,7 @@ class Recorder(L.Callback):
             "notes": data.image_set.notes,
             "split": {
                 "protocol": data.split.protocol,
+                "duplicates": data.split.duplicates,
                 "counts": data.split.counts,
                 "notes": data.split.notes,
             },
@@ -84,6 +90,7 @@ class Recorder(L.Callback):
             "images": {part: len(getattr(data.split, part)) for part in ("train", "val", "test")},
             "classes": list(data.classes),
             "regions": data.image_set.regions and data.image_set.regions.to_dict(),
+            "regions_from": data.regions_note,
             "hardware": hardware(),
             "processes": trainer.world_size,
             "versions": versions(),
@@ -111,6 +118,12 @@ class Recorder(L.Callback):
     def on_train_epoch_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Start the epoch's clock."""
         self._epoch_began = time.monotonic()
+        self._epoch_counted = False
+
+    def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
+        """Count the time of an epoch without validation."""
+        if not self._epoch_counted:
+            self.seconds += time.monotonic() - self._epoch_began
 
     def on_validation_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Log the speed of the training part of the epoch."""
@@ -126,9 +139,11 @@ class Recorder(L.Callback):
             return
         self.epochs = trainer.current_epoch + 1
         self.seconds += time.monotonic() - self._epoch_began
+        self._epoch_counted = True
         found = as_plain(classifier(pl_module).results, data_of(trainer).classes)
-        if not self.best or found["acc"] > self.best["acc"]:
+        if not self.best or self.best_of_another_run or found["acc"] > self.best["acc"]:
             self.best = found | {"epoch": trainer.current_epoch}
+            self.best_of_another_run = False
 
     def on_test_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Save the logits of the test images; time the model while it is on its device."""
@@ -180,13 +195,16 @@ class Recorder(L.Callback):
         }
         if measured is not None:
             summary[measured] = as_plain(classifier(pl_module).results, data.classes)
-        if measured == "test" and 0 < len(data.split.leaking) < len(data.split.test):
-            leaking = torch.as_tensor(data.split.leaking)
-            summary["leaking"] = leak(classifier(pl_module).predictions, leaking)
+        if measured == "test":
+            for name in ("leaking", "near_twins"):
+                rows = getattr(data.split, name)
+                if rows is not None and 0 < len(rows) < len(data.split.test):
+                    answers = classifier(pl_module).predictions
+                    summary[name] = leak(answers, torch.as_tensor(rows))
         if self.cost:
             summary["cost"] = self.cost
         summary[keys.COMPLETED] = True
-        write_json(self.folder.summary, summary)
+        hashes.finish(self.folder.path, summary)
         return summary
 
 
@@ -207,10 +225,14 @@ def leak(predictions: Predictions, leaking: Tensor) -> dict[str, float]:
 
 
 def as_plain(results: dict[str, Tensor], classes: tuple[str, ...]) -> dict[str, Any]:
-    """Turn the tensors of `classification_metrics` into numbers that JSON can hold."""
+    """Turn the tensors of `classification_metrics` into numbers that JSON can hold.
+
+    The confusion matrix of more than `MOST_NAMED` classes is left out: that of a thousand would
+    take 11 MB, and follows from the predictions.
+    """
+    images = int(results["confusion"].sum())
+    if len(classes) > MOST_NAMED:
+        results = {name: value for name, value in results.items() if name != "confusion"}
     plain: dict[str, Any] = {k: v.tolist() for k, v in results.items()}
     recall = (None if math.isnan(r) else r for r in plain["recall"])
-    return plain | {
-        "recall": dict(zip(classes, recall, strict=True)),
-        "images": sum(map(sum, plain["confusion"])),
-    }
+    return plain | {"recall": dict(zip(classes, recall, strict=True)), "images": images}

@@ -29,7 +29,8 @@ class AdaptiveWeighting:
             included. The stated 0.0097 is strong: the ViT starts with ‖θ‖² of about 4,100 and the
             CNN with 210, so that this term begins at 40 and 2.
         kl: factor of the divergence of the weights from equal ones.
-        width: of the projection z.
+        width: of the projection z; None leaves the projection out, and the features themselves are
+            scored.
 
     >>> AdaptiveWeighting(alpha=0)
     Traceback (most recent call last):
@@ -39,7 +40,7 @@ class AdaptiveWeighting:
     alpha: float = 1.71
     l2: float = 0.0097
     kl: float = 0.048
-    width: int = 128
+    width: int | None = 128
 
     def __post_init__(self) -> None:
         if not 0 < self.alpha < math.inf:
@@ -50,8 +51,10 @@ class AdaptiveWeighting:
         for name, value in (("l2", self.l2), ("kl", self.kl)):
             if not 0 <= value < math.inf:
                 raise UserError(f"expected {name} of at least 0 but got {value}")
-        if not 1 <= self.width <= 65536:
-            raise UserError(f"expected a width from 1 to 65536 but got {self.width}")
+        if self.width is not None and not 1 <= self.width <= 65536:
+            raise UserError(
+                f"expected a width from 1 to 65536, or null for no projection, but got {self.width}"
+            )
 
 
 class InstanceWeights(nn.Module):
@@ -70,8 +73,11 @@ class InstanceWeights(nn.Module):
         super().__init__()
         self.alpha = how.alpha
         self.norm = nn.LayerNorm(features, elementwise_affine=False)
-        self.project = nn.Linear(features, how.width, bias=False)
-        self.score = nn.Linear(how.width, 1, bias=False)
+        width = features if how.width is None else how.width
+        self.project: nn.Module = nn.Identity()
+        if how.width is not None:
+            self.project = nn.Linear(features, width, bias=False)
+        self.score = nn.Linear(width, 1, bias=False)
         nn.init.zeros_(self.score.weight)
 
     def forward(self, features: Tensor) -> Tensor:

@@ -1,10 +1,18 @@
+from pathlib import Path
+
 import numpy as np
 import pytest
+import yaml
+from sklearn.linear_model import RidgeClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from fer_lightning.data.faces import drawn_faces
 from fer_lightning.data.image_set import ImageSet, Usage
 from fer_lightning.data.labels import FER_CLASSES
 from fer_lightning.errors import UserError
+
+CONFIGS = Path(__file__).parents[3] / "configs"
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +59,37 @@ def test_fingerprint_tells_options_apart() -> None:
     assert base.fingerprint == drawn_faces(7, with_masks=False).fingerprint
     others = [drawn_faces(14), drawn_faces(7, seed=1), drawn_faces(7, cue="background")]
     assert len({base.fingerprint, *(other.fingerprint for other in others)}) == 4
+
+
+def test_heads_wander_as_far_as_movement_says() -> None:
+    """The middles of the mouths spread in proportion to it, whatever the difficulty."""
+
+    def spread(**options: float) -> float:
+        masks = drawn_faces(210, **options).masks
+        assert masks is not None
+        x = (masks[:, 3] * np.arange(48)).sum((1, 2)) / masks[:, 3].sum((1, 2))
+        return float(x.std())
+
+    calm, usual, lively = spread(movement=0), spread(movement=1), spread(movement=2)
+    assert calm < 0.3 * usual
+    assert lively > 1.7 * usual
+    same = drawn_faces(14, difficulty=0.5, movement=1.0)
+    assert np.array_equal(same.images, drawn_faces(14).images)
+    assert same.fingerprint != drawn_faces(14, movement=1.5).fingerprint
+    with pytest.raises(UserError, match="movement"):
+        drawn_faces(14, movement=4)
+
+
+@pytest.mark.slow
+def test_a_linear_model_finds_little_in_the_faces_of_the_first_run() -> None:
+    """What configs/drawn.yaml says: pixels alone give no more than 0.45; chance is 0.143."""
+    options = yaml.safe_load((CONFIGS / "drawn.yaml").read_text())["data"]["drawn"]
+    faces = drawn_faces(**options, with_masks=False)
+    pixels = faces.images.reshape(len(faces), -1) / 255.0
+    train, test = (faces.usage == part for part in (Usage.TRAINING, Usage.PRIVATE_TEST))
+    linear = make_pipeline(StandardScaler(), RidgeClassifier(alpha=1e4))
+    linear.fit(pixels[train], faces.labels[train])
+    assert 0.3 < linear.score(pixels[test], faces.labels[test]) <= 0.45
 
 
 def test_masks_can_be_left_out() -> None:

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from fer_lightning.data.cue import WAVES
 from fer_lightning.data.faces import drawn_faces
-from fer_lightning.data.faces.dataset import WAVES
 from fer_lightning.data.image_set import ImageSet
 
 SIZE = 140

@@ -1,4 +1,6 @@
 import struct
+import subprocess
+import sys
 
 import cv2
 import numpy as np
@@ -83,3 +85,90 @@ def test_growing_is_smooth_and_shrinking_averages():
     step = np.array([[0, 100]], np.uint8).repeat(2, axis=0)
     assert resize(step, 1).tolist() == [[50]]
     assert sorted(resize(step, 4)[0].tolist()) == [0, 25, 75, 100]
+
+
+def jpeg_with(before):
+    """A small JPEG with segments put between its start and what follows."""
+    data = encode(GREY, ".jpg")
+    return data[:2] + before + data[2:]
+
+
+COMMENT = b"\xff\xfe" + bytes(0xFFFE - 2)  # read as a length, it hides as many bytes
+FRAME = b"\xff\xc0" + struct.pack(">HBHHB", 11, 8, 8, 8, 1) + b"\x01\x11\0"
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        # libjpeg goes on right after a marker that has no length, and finds another frame there
+        b"\xff\x01" + COMMENT,
+        b"\xff\xd3" + COMMENT,
+        b"\xff\x00" + COMMENT,
+        FRAME,  # a second frame, of another size
+    ],
+    ids=["TEM", "restart", "stuffed", "two frames"],
+)
+def test_a_jpeg_that_could_be_read_in_two_ways_is_refused(before):
+    assert decode(jpeg_with(b"\xff\xfe\0\x04hi")).shape == (48, 48)
+    assert picture_size(jpeg_with(before)) is None
+
+
+def test_a_comment_of_a_pnm_file_ends_where_opencv_ends_it():
+    data = b"P5 # a comment\r60000 60000\n8 8 255\n" + bytes(64)
+    assert picture_size(data) == (60_000, 60_000)
+    assert picture_size(b"P5\n# made by hand\n8 4 255\n") == (4, 8)
+    assert picture_size(b"P5 8#9 8\n4 255\n") is None
+
+
+def tiff(*tags):
+    """A grey TIFF of 8x8 pixels with some tags in place of its own, or beside them."""
+    own = {256: 8, 257: 8, 258: 8, 259: 1, 262: 1, 273: 8, 277: 1, 278: 8, 279: 64}
+    entries = [(tag, 4, 1, own[tag]) for tag in own if tag not in [t for t, *_ in tags]]
+    entries = sorted([*entries, *tags])
+    body = b"".join(struct.pack("<HHII", *entry) for entry in entries)
+    start = struct.pack("<I", 8 + 64)
+    return b"II*\0" + start + bytes(64) + struct.pack("<H", len(entries)) + body + bytes(4)
+
+
+@pytest.mark.parametrize(
+    "tags",
+    [
+        [(256, 4, 1, 30_000), (256, 4, 1, 8)],  # two widths
+        [(257, 1, 1, 8)],  # a height of one byte, whose other three we would read
+        [(257, 4, 2, 8)],  # two heights elsewhere in the file
+        [(258, 4, 1, 64)],  # eight bytes per pixel
+        [(277, 4, 1, 4000)],  # samples per pixel
+        [(322, 4, 1, 30_000), (323, 4, 1, 30_000)],  # one tile of 0.9 gigapixels
+    ],
+    ids=["two widths", "byte", "two values", "bits", "samples", "tile"],
+)
+def test_a_tiff_that_asks_for_more_than_its_size_is_refused(tags):
+    assert decode(tiff()).shape == (8, 8)
+    assert picture_size(tiff(*tags)) is None
+
+
+def test_tiled_and_deep_tiffs_are_read():
+    colour = np.random.default_rng(2).integers(0, 2**16, (40, 50, 3), dtype=np.uint16)
+    assert decode(encode(colour, ".tiff")).shape == (40, 50, 3)
+
+
+def test_the_command_line_caps_the_decoder_itself():
+    """Whatever a header says: OpenCV refuses the picture, too."""
+    code = (
+        "import os, sys\nfrom fer_lightning import cli\ncli.main(['configs'])\n"
+        "assert 'cv2' not in sys.modules\nimport cv2, numpy as np\n"
+        "data = b'P5 8000 8000 255\\n' + bytes(100)\n"
+        "try: cv2.imdecode(np.frombuffer(data, np.uint8), 0)\n"
+        "except cv2.error as error: print(error.err)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "CV_IO_MAX_IMAGE_PIXELS" in run.stdout
+
+
+def test_a_png_chunk_that_is_longer_than_the_file_is_refused():
+    """OpenCV would take 4 GB for it."""
+    data = bytearray(encode(GREY))
+    place = data.index(b"IDAT") - 4
+    assert picture_size(bytes(data)) == (48, 48)
+    data[place : place + 4] = b"\x7f\xff\xff\xff"
+    assert picture_size(bytes(data)) is None

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from fer_lightning.errors import UserError
@@ -72,3 +74,28 @@ def test_where_the_data_lies(tmp_path):
 
     make_cells(study(tmp_path, ("cnn", {})), spy, lambda _: "f", data_dir="here.zip")
     assert seen == ["--data.data_dir=here.zip"]
+
+
+def test_equal_steps_give_smaller_fractions_more_epochs(tmp_path):
+    plan = study(tmp_path, ("cnn", {}), fractions=(0.3, 0.6, 1.0), seeds=(42,))
+
+    def thirty(options):
+        return resolve(options) | {
+            "trainer": {"max_epochs": 30},
+            "model": {"net": "cnn", "warmup_epochs": 5},
+        }
+
+    before = make_cells(plan, thirty, lambda _: "f")
+    small, middle, whole = make_cells(replace(plan, equal_steps=True), thirty, lambda _: "f")
+    assert whole.identity == before[-1].identity  # the paper's own run counts for it
+    for cell, epochs, between, warmup in ((small, 99, 3, 16.5), (middle, 50, 2, 25 / 3)):
+        assert cell.config["trainer"]["max_epochs"] == epochs
+        assert cell.config["trainer"]["check_val_every_n_epoch"] == between
+        assert cell.config["model"]["warmup_epochs"] == pytest.approx(warmup)
+        assert epochs * cell.fraction == pytest.approx(30, rel=0.02)  # as many steps
+    with pytest.raises(UserError, match="for equal_steps but got -1"):
+        make_cells(
+            replace(plan, equal_steps=True),
+            lambda options: thirty(options) | {"trainer": {"max_epochs": -1}},
+            lambda _: "f",
+        )

@@ -1,7 +1,8 @@
 import pytest
 
 from fer_lightning.errors import UserError
-from fer_lightning.execution.study.plan import read_study
+from fer_lightning.execution.study.plan import FocusPlan, read_study
+from fer_lightning.runs.files import DEFAULT_METHODS
 
 GOOD = """
 name: gap
@@ -39,13 +40,20 @@ def test_a_study_file(study, tmp_path):
     assert (found.fractions, found.seeds) == ((0.3, 1.0), (42, 43))
     assert found.data_dir == str(tmp_path / "faces.zip")
     assert found.results == tmp_path / "done"
-    assert found.focus_samples == 200
+    assert found.focus == FocusPlan(200, DEFAULT_METHODS, "full")
+    assert not found.equal_steps
+    assert study(GOOD + "equal_steps: true").equal_steps
 
 
 def test_the_least_study_file(study):
     found = study("models: {cnn: }\nfractions: [1]\nseeds: [0]\nfocus: {samples: null}")
     assert (found.name, found.models[0].configs) == ("gap", ())
-    assert found.focus_samples is None
+    assert found.focus is None
+
+
+def test_what_is_measured_of_each_cell(study):
+    asked = "focus: {samples: 50, methods: [gradient, occlusion], controls: maps}"
+    assert study(GOOD + asked).focus == FocusPlan(50, ("gradient", "occlusion"), "maps")
 
 
 @pytest.mark.parametrize(
@@ -75,6 +83,10 @@ def test_the_least_study_file(study):
         (GOOD.replace("[{hypothesis: H1a, first: cnn, second: vit}]", "[H1a]"), "list of mappings"),
         (GOOD.replace("results: done", "results: [a]"), "expected a folder as results"),
         (GOOD + "focus: {samples: 1}", "at least 2"),
+        (GOOD + "focus: {methods: []}", "expected focus.methods such as"),
+        (GOOD + "focus: {methods: grad_cam}", "expected focus.methods such as"),
+        (GOOD + "focus: {methods: [a, a]}", "expected different methods"),
+        (GOOD + "focus: {controls: map}", "'full' or 'maps' but got 'map'; did you mean 'maps'"),
         ("models: {}\nfractions: [1]\nseeds: [1]", "at least one model"),
         (
             f"models: {{cnn: }}\nfractions: [1]\nseeds: {list(range(10_001))}",
@@ -98,3 +110,27 @@ def test_too_many_cells(study, monkeypatch):
     monkeypatch.setattr("fer_lightning.execution.study.plan.MOST_CELLS", 7)
     with pytest.raises(UserError, match="at most 7 cells"):
         study(GOOD)
+
+
+def test_an_option_is_varied_for_every_model(study):
+    found = study(GOOD + "vary: {data.cue.strength: [0.0, 0.5, 1.0]}\n")
+    assert [model.name for model in found.models][:4] == [
+        *("cnn.strength0.0", "cnn.strength0.5", "cnn.strength1.0"),
+        "vit.strength0.0",
+    ]
+    assert found.models[1].overrides["data.cue.strength"] == 0.5
+    assert found.models[1].varied == {"model": "cnn", "option": "data.cue.strength", "value": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("vary", "message"),
+    [
+        ("{model.lr: [0.1]}", "two or more different values"),
+        ("{model.lr: [0.1, 0.1]}", "two or more different values"),
+        ("{model.lr: [0.1, 0.2], data.batch_size: [8, 16]}", "expected one option"),
+        ("{data.fraction: [0.1, 0.2]}", "which the study sets itself"),
+    ],
+)
+def test_what_cannot_be_varied(study, vary, message):
+    with pytest.raises(UserError, match=message):
+        study(f"{GOOD}vary: {vary}\n")

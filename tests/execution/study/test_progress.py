@@ -17,7 +17,7 @@ from fer_lightning.execution.study.progress import (
 
 def job(root, model="cnn", fraction=1.0, seed=1, **other):
     cell = Cell(model, fraction, seed, f"{model}{fraction}{seed}", {"trainer": {"max_epochs": 10}})
-    return Job(cell, CellFolder(root / cell.name, controls=False), **other)
+    return Job(cell, CellFolder(root / cell.name), **other)
 
 
 def test_a_run_at_work_is_told_from_its_metrics(tmp_path):

@@ -6,7 +6,14 @@ from fake_runs import fake_run
 
 from fer_lightning.errors import UserError
 from fer_lightning.execution.study.cells import Cell
-from fer_lightning.execution.study.results import LIMIT, export_slim, find_done, halved
+from fer_lightning.execution.study.plan import read_study
+from fer_lightning.execution.study.results import (
+    LIMIT,
+    LIMIT_OF_METHOD,
+    export_slim,
+    find_done,
+    halved,
+)
 from fer_lightning.runs.collection import collect
 from fer_lightning.runs.provenance import scrub
 from fer_lightning.runs.run import read_run
@@ -90,6 +97,30 @@ def test_a_copy_that_is_too_large_is_not_written(tmp_path, monkeypatch):
     assert list((tmp_path / "docs").iterdir()) == []
 
 
+def test_each_further_method_may_take_more(tmp_path, monkeypatch):
+    run = read_run(fake_run(tmp_path / "runs"))
+    rows = "\n".join(f"{name},model" for name in ("grad_cam", "gradient", "occlusion"))
+    (run.path / "focus.csv").write_text(f"method,source\n{rows}\n")
+    where = "fer_lightning.execution.study.results"
+    monkeypatch.setattr(f"{where}.LIMIT", 1000)
+    monkeypatch.setattr(f"{where}.LIMIT_OF_METHOD", 1)
+    with pytest.raises(UserError, match="at most 1,002 bytes"):
+        export_slim(run, CELL, tmp_path / "docs/slim")
+    monkeypatch.setattr(f"{where}.LIMIT_OF_METHOD", 100_000)
+    assert export_slim(run, CELL, tmp_path / "docs/slim") > 1000
+    assert collect([tmp_path / "docs"]).runs[0].methods == ["grad_cam", "gradient", "occlusion"]
+
+
+def test_controls_without_nulls_stay_controls(tmp_path):
+    run = read_run(fake_run(tmp_path / "runs"))
+    (run.path / "controls").mkdir(exist_ok=True)
+    for name in ("focus", "focus_samples", "hiding"):
+        (run.path / f"controls/{name}.csv").write_text("method,resolution\ngradient,matched\n")
+    export_slim(run, CELL, tmp_path / "slim")
+    assert (tmp_path / "slim/controls/focus.csv").is_file()
+    assert not (tmp_path / "slim/focus.csv").exists()
+
+
 def test_half_precision_changes_no_answer():
     logits = np.random.default_rng(0).normal(size=(2000, 7)).astype(np.float32)
     logits[:, 1] = logits[:, 0] + np.float32(1e-5)  # ties in half precision
@@ -116,14 +147,22 @@ def test_finished_runs_are_found_by_identity(tmp_path):
     assert asked == [foreign], "no time is spent on runs that cannot be cells"
 
 
-@pytest.mark.parametrize("study", ["inductive_bias_gap", "leaking_split"])
-def test_shipped_results_are_whole_and_small(study, pytestconfig):
+@pytest.mark.parametrize(
+    ("study", "cells"), [("inductive_bias_gap", 27), ("leaking_split", 27), ("fair_recipe", 72)]
+)
+def test_shipped_results_are_whole_and_small(study, cells, pytestconfig):
     root = pytestconfig.rootpath / "docs/results" / study
     found = collect([root])
     assert not found.left_out
     assert found.fingerprint == "a440b1ff48c5043e"
+    plan = read_study(pytestconfig.rootpath / f"configs/study/{study}.yaml")
+    assert found.study["fractions"] == list(plan.fractions)
+    assert found.study["seeds"] == list(plan.seeds)
+    assert found.study["hypotheses"] == [dict(one) for one in plan.hypotheses]
+    assert len(found.missing) == cells - len(found.runs)
     for run in found.runs:
-        assert sum(f.stat().st_size for f in run.path.rglob("*") if f.is_file()) < LIMIT
+        size = sum(f.stat().st_size for f in run.path.rglob("*") if f.is_file())
+        assert size < LIMIT + (len(run.methods) - 1) * LIMIT_OF_METHOD
         assert abs(run.predictions.correct.mean() - run.summary["test"]["acc"]) < 1e-9
         assert set(run.focus_samples.resolution) == {"native", "matched"}
         assert json.loads((run.path / "cell.json").read_text())["model"] == run.model

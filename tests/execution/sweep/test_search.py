@@ -31,7 +31,7 @@ def trial(tmp_path):
         if done:
             summary = {"seconds": 9.0, "val": {"acc": max(history)}, "test": {"acc": 0.25}}
             (folder / "summary.json").write_text(json.dumps(summary))
-        return Trial(number, {"lr": lr}, CellFolder(folder, controls=False))
+        return Trial(number, {"lr": lr}, CellFolder(folder))
 
     return make
 

@@ -1,7 +1,10 @@
 """A home of its own in which clients talk to one server."""
 
+import os
+import signal
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -10,6 +13,27 @@ import wandb
 from wandb_server.server import WandbServer
 
 FORGET = ("RUN_ID", "SWEEP_ID", "SWEEP_PARAM_PATH", "PROJECT", "ENTITY", "DIR", "RUN_GROUP", "TAGS")
+
+
+PATIENCE = 30.0  # seconds for W&B's own process to end
+
+
+def end_service() -> None:
+    """End W&B's process beside this one; it once never answered, which would hang all tests."""
+    timer = threading.Timer(PATIENCE, _kill_services)
+    timer.start()
+    try:
+        wandb.teardown()
+    finally:
+        timer.cancel()
+
+
+def _kill_services() -> None:
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            parent = (process / "stat").read_text().rsplit(")", 1)[1].split()[1]
+            if int(parent) == os.getpid() and b"wandb-core" in (process / "cmdline").read_bytes():
+                os.kill(int(process.name), signal.SIGKILL)
 
 
 @contextmanager
@@ -23,11 +47,11 @@ def without_account(home: Path) -> Iterator[pytest.MonkeyPatch]:
         patch.setenv("NETRC", str(home / "netrc"))
         patch.setenv("WANDB_ERROR_REPORTING", "false")
         patch.chdir(home)
-        wandb.teardown()  # what this process knew of the environment
+        end_service()  # what this process knew of the environment
         try:
             yield patch
         finally:
-            wandb.teardown()
+            end_service()
 
 
 @contextmanager
@@ -37,5 +61,5 @@ def serving(home: Path, strict: bool = True) -> Iterator[WandbServer]:
         for name, value in server.env.items():
             patch.setenv(name, value)
         yield server
-        wandb.teardown()
+        end_service()
         assert not strict or server.unknown == []

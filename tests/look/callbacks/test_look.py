@@ -24,6 +24,7 @@ from fer_lightning.look.heat import to_heat
 from fer_lightning.look.measure import measure
 from fer_lightning.look.methods.grad_cam import grad_cam
 from fer_lightning.models import CNN, ViT
+from fer_lightning.runs.files import DEFAULT_METHODS
 from fer_lightning.tracking.tracker import MetricsCSV
 from fer_lightning.training.module import Classifier
 
@@ -72,6 +73,7 @@ def test_every_picture_is_there_and_is_a_picture(looked):
     expected = {
         *(f"{kind}/epoch_00{i}.png" for i in (0, 1) for kind in ("gradcam", "focus", "confusion")),
         *(f"{kind}/epoch_00{i}.png" for i in (0, 1) for kind in ("attention", "positions")),
+        *(f"focus_gradient/{name}.png" for name in ("epoch_000", "epoch_001", "test")),
         "tsne/epoch_001.png",
         *(f"{kind}/test.png" for kind in ("gradcam", "focus", "confusion", "attention")),
         *(f"{kind}/test.png" for kind in ("positions", "tsne", "reliability")),
@@ -92,6 +94,8 @@ def test_logged_numbers_are_those_of_the_maps(looked):
     assert logged["test/lfr/key"].item() == pytest.approx(lfr.nanmean().item(), rel=1e-4)
     assert logged["test/zero_maps"].item() == lfr.isnan().sum().item()
     saved = list(csv.DictReader((folder / "focus_samples.csv").read_text().splitlines()))
+    assert {row["method"] for row in saved} == set(DEFAULT_METHODS)
+    saved = [row for row in saved if row["method"] == "grad_cam"]
     assert [row["resolution"] for row in saved] == ["native", "matched"] * 20
     saved = saved[::2]
     assert [int(row["row"]) for row in saved] == rows.tolist()
@@ -105,6 +109,7 @@ def test_logged_numbers_are_those_of_the_maps(looked):
 
 def test_focus_over_epochs_has_the_model_and_the_nulls(looked):
     rows = list(csv.DictReader((looked[0] / "focus_epochs.csv").read_text().splitlines()))
+    rows = [row for row in rows if row["method"] == "grad_cam"]
     of_model = [r for r in rows if r["maps"] == "model" and r["region"] == "key"]
     assert [row["epoch"] for row in of_model] == ["0", "1"]
     uniform = next(r for r in rows if r["maps"] == "uniform" and r["region"] == "key")

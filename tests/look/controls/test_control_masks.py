@@ -4,7 +4,15 @@ import pytest
 import torch
 
 from fer_lightning.errors import UserError
-from fer_lightning.look.controls.masks import derangement, dilate, erode, margin, shuffle, variants
+from fer_lightning.look.controls.masks import (
+    derangement,
+    dilate,
+    erode,
+    margin,
+    same_area,
+    shuffle,
+    variants,
+)
 
 
 def disk(radius):
@@ -75,3 +83,25 @@ def test_variants_of_different_masks(blobs):
 def test_shuffling_is_left_out_where_it_changes_nothing(blobs):
     assert "shuffled" not in variants(blobs[:1].repeat(4, 1, 1, 1), seed=0)
     assert "shuffled" not in variants(blobs[:1], seed=0)
+
+
+def test_areas_are_matched_by_distance():
+    mask = torch.zeros(1, 2, 12, 12, dtype=torch.bool)
+    mask[0, 0, 5:7, 5:7] = True  # 4 pixels grow to 12: all that touch a side
+    mask[0, 1, 2:10, 2:10] = True  # 64 pixels shrink to 36: a ring is taken away
+    found = same_area(mask, torch.tensor([12, 36]))
+    assert found.sum((2, 3)).tolist() == [[12, 36]]
+    torch.testing.assert_close(found[:, 0], dilate(mask[:, 0], 1))
+    torch.testing.assert_close(found[:, 1], erode(mask[:, 1], 1))
+    empty = torch.zeros(1, 1, 4, 4, dtype=torch.bool)
+    assert not same_area(empty, torch.tensor([3])).any()
+
+
+def test_variants_beside_a_template(blobs):
+    template = blobs[0].roll(1, dims=-1)
+    found = variants(blobs, seed=0, template=template)
+    assert list(found)[:3] == ["given", "template", "area_matched"]
+    assert (found["template"] == template).all()
+    areas = found["area_matched"].flatten(2).sum(2)
+    there = blobs.flatten(2).any(2)
+    assert (areas == template.flatten(1).sum(1))[there].all()

@@ -39,6 +39,8 @@ def test_drops_by_hand(spots, images, masks):
     assert row["acc_hidden"] == pytest.approx(1 / 3)  # 8.75 against 8.75: the first class wins
     assert row["acc_drop"] == pytest.approx(1 / 3)
     assert row["logit_drop"] == pytest.approx((5.25 + 5.25 - 0.75) / 3)
+    # the mean of both logits drops by (5.25 - 0.75) / 2 = 2.25 in each picture
+    assert row["centred_drop"] == pytest.approx((3 + 3 - 3) / 3)
     assert row["logit_drop_sd"] == pytest.approx(12**0.5)  # of 5.25, 5.25 and -0.75: 6 / sqrt(3)
 
 
@@ -73,8 +75,10 @@ def test_excess_is_the_drop_beyond_random_patches(spots, images, masks):
     (row,) = rows_of(found, "key", "region", "blur")
     random = [r["logit_drop"] for r in rows_of(found, "key", "random", "blur")]
     assert len(random) == 3
-    expected = row["logit_drop"] - sum(random) / 3
-    assert row["logit_excess"] == pytest.approx(expected)
+    assert row["logit_excess"] == pytest.approx(row["logit_drop"] - sum(random) / 3)
+    random = [r["centred_drop"] for r in rows_of(found, "key", "random", "blur")]
+    expected = row["centred_drop"] - sum(random) / 3
+    assert row["centred_excess"] == pytest.approx(expected)
     assert found.excess["key_blur"].mean().item() == pytest.approx(expected)
     assert set(found.excess) == {"key_mean", "key_blur", "background_mean", "background_blur"}
 
@@ -99,3 +103,16 @@ def test_the_model_is_left_as_it_was(spots, images, masks):
     assert spots.training
     assert spots.head.weight.requires_grad
     assert spots.head.weight.grad is None
+
+
+def test_a_common_shift_of_all_logits_changes_nothing(spots, images, masks, monkeypatch):
+    labels, plain = torch.tensor([1, 1, 0]), spots.forward
+    found = hide_regions(spots, images, labels, masks, FACE)
+    # a number that depends on the picture, the same for each class
+    monkeypatch.setattr(spots, "forward", lambda x: plain(x) + 100 * x.std((1, 2, 3))[:, None])
+    shifted = hide_regions(spots, images, labels, masks, FACE)
+    for name, excess in found.excess.items():
+        torch.testing.assert_close(shifted.excess[name], excess, atol=1e-4, rtol=0)
+    (row,), (other,) = (rows_of(one, "key", "region") for one in (found, shifted))
+    assert other["centred_excess"] == pytest.approx(row["centred_excess"], abs=1e-4)
+    assert abs(other["logit_excess"] - row["logit_excess"]) > 1  # the raw one moves

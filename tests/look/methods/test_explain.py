@@ -5,6 +5,7 @@ from fer_lightning.errors import UserError
 from fer_lightning.look.methods import explain, list_methods
 from fer_lightning.look.methods.attention import attention_relevance, attention_rollout
 from fer_lightning.look.methods.grad_cam import grad_cam
+from fer_lightning.look.methods.gradient import input_gradient_map
 from fer_lightning.look.methods.integrated_gradients import integrated_gradients
 from fer_lightning.look.methods.occlusion import occlusion_map
 from fer_lightning.look.methods.smooth_grad import smooth_grad
@@ -25,6 +26,7 @@ def test_each_method_is_that_of_its_name(vit, method):
     expected = {
         "hires_cam": lambda: grad_cam(vit, images, target, "hires_cam").signed,
         "grad_cam": lambda: grad_cam(vit, images, target).signed,
+        "gradient": lambda: input_gradient_map(vit, images, target),
         "attention_rollout": lambda: attention_rollout(vit, images),
         "attention_relevance": lambda: attention_relevance(vit, images, target),
         "integrated_gradients": lambda: integrated_gradients(vit, images, target),

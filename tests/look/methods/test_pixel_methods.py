@@ -1,16 +1,23 @@
-"""Integrated gradients, SmoothGrad and occlusion: known answers on hand-made models."""
+"""Gradient, integrated gradients, SmoothGrad and occlusion: known answers on hand-made models."""
 
 import pytest
 import torch
 from torch import nn
 
 from fer_lightning.errors import UserError
-from fer_lightning.look.methods.integrated_gradients import integrated_gradients, signed_shares
+from fer_lightning.look.methods.gradient import input_gradient_map
+from fer_lightning.look.methods.integrated_gradients import (
+    completeness_miss,
+    incomplete,
+    integrated_gradients,
+    signed_shares,
+)
 from fer_lightning.look.methods.occlusion import occlusion_map, window_masks
 from fer_lightning.look.methods.smooth_grad import smooth_grad
 from fer_lightning.models import CNN, VisionModel, ViT
 
 METHODS = [
+    input_gradient_map,
     lambda *args, **kwargs: integrated_gradients(*args, steps=4, **kwargs),
     lambda *args, **kwargs: smooth_grad(*args, samples=4, **kwargs),
     lambda *args, **kwargs: occlusion_map(*args, window=24, **kwargs),
@@ -47,6 +54,24 @@ def squares():
     return OnPixels(function=lambda x: x.square().sum((1, 2, 3)))
 
 
+def test_gradient_by_hand():
+    """Of a linear model the weights' size, of squares twice the pixel, of a colour their sum."""
+    weight = torch.tensor([[[1.0, -2.0], [0.0, 3.0]]])
+    image = torch.tensor([[[[0.5, 0.5], [1.0, 0.25]]]])
+    assert torch.equal(input_gradient_map(linear(weight), image, 0), weight.abs())
+    assert torch.equal(input_gradient_map(squares(), image, 1), 2 * image[:, 0])
+    assert not input_gradient_map(squares(), image, 2).any()  # class 2 is always 0
+    colours = torch.tensor([1.0, -2.0, 4.0]).view(3, 1, 1)
+    heat = input_gradient_map(linear(colours), torch.ones(1, 3, 2, 2), 0)
+    assert torch.equal(heat, torch.full((1, 2, 2), 7.0))
+
+
+def test_gradient_takes_one_pass_for_a_batch():
+    model = squares()
+    input_gradient_map(model, torch.rand(5, 1, 4, 4), batch_size=2)
+    assert model.batches == [2, 2, 1]
+
+
 def test_integrated_gradients_of_a_linear_model():
     weight = torch.tensor([[[1.0, -2.0], [0.0, 3.0]]])
     image = torch.tensor([[[[0.5, 0.5], [1.0, 1.0]]]])
@@ -78,6 +103,18 @@ def test_shares_add_up_to_the_logits_difference(kind):
     with torch.no_grad():
         difference = (model(IMAGES) - model(torch.full_like(IMAGES, 0.5)))[:, 3]
     assert torch.allclose(shares.sum((1, 2, 3)), difference, rtol=0.05, atol=1e-4)
+
+
+def test_hard_selection_breaks_completeness_and_it_is_said():
+    """A step between image and baseline has no gradient: the shares miss all of it."""
+    jumping = OnPixels(function=lambda x: (x.amax((1, 2, 3)) > 0.8).float() + 0 * x.sum((1, 2, 3)))
+    image = torch.zeros(2, 1, 4, 4)
+    image[:, :, 0, 0] = 1.0  # its mean is dark, so the step lies on the way
+    assert completeness_miss(jumping, image, 0).tolist() == [1.0, 1.0]
+    assert "but they miss it by 100% (median of 2 images)" in incomplete(jumping, image)
+    assert incomplete(squares(), image) is None
+    torch.manual_seed(0)
+    assert incomplete(CNN(), IMAGES) is None
 
 
 def test_smooth_grad_averages_the_gradient_over_noise():

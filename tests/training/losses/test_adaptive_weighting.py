@@ -133,7 +133,7 @@ def test_weights_flee_from_hard_images_and_the_kl_term_holds_them():
         ({"alpha": math.nan}, "alpha above 0 but got nan"),
         ({"l2": -0.1}, "l2 of at least 0 but got -0.1"),
         ({"kl": math.inf}, "kl of at least 0 but got inf"),
-        ({"width": 0}, "width from 1 to 65536 but got 0"),
+        ({"width": 0}, "width from 1 to 65536, or null for no projection, but got 0"),
     ],
 )
 def test_impossible_weightings(options, message):
