@@ -1,4 +1,4 @@
-"""Random flip, rotation and translation of a whole batch at once, on its device."""
+"""Random flip, rotation, translation and erasing of a whole batch at once, on its device."""
 
 import math
 from collections.abc import Sequence
@@ -12,6 +12,9 @@ from torch import Generator, Tensor
 
 from fer_lightning.errors import UserError
 
+ERASED = 0.02, 0.2  # share of an image that may be erased
+MOST_OBLONG = 3.3  # how much longer one side of it may be than the other
+
 
 @dataclass(frozen=True)
 class Augmentation:
@@ -24,6 +27,8 @@ class Augmentation:
         crop: largest shift to either side in whole pixels: the random crop after padding by as
             many, instead of `translation`.
         fill: what stands where the image was shifted away.
+        erase: probability that a rectangle of 2 to 20 % of the image becomes the image's mean
+            (random erasing, Zhong et al., 2020).
     """
 
     flip: float = 0.5
@@ -31,6 +36,7 @@ class Augmentation:
     translation: float = 0.1
     crop: int = 0
     fill: Literal["zeros", "border", "reflection"] = "zeros"
+    erase: float = 0.0
 
     def __post_init__(self) -> None:
         for name, value, top in (
@@ -38,6 +44,7 @@ class Augmentation:
             ("rotation", self.rotation, 180),
             ("translation", self.translation, 1),
             ("crop", self.crop, 1000),
+            ("erase", self.erase, 1),
         ):
             if not 0 <= value <= top:
                 raise UserError(f"expected {name} between 0 and {top} but got {value}")
@@ -48,6 +55,11 @@ class Augmentation:
             )
 
     def __bool__(self) -> bool:
+        return any((self.moves, self.erase))
+
+    @property
+    def moves(self) -> bool:
+        """Whether pixels change their places."""
         return any((self.flip, self.rotation, self.translation, self.crop))
 
 
@@ -131,7 +143,7 @@ def _places(height: int, width: int, device: torch.device) -> Tensor:
 
 
 def augment(images: Tensor, how: Augmentation, generator: Generator | None = None) -> Tensor:
-    """Flip, rotate and shift each image of a batch by its own random amount."""
+    """Flip, rotate and shift each image of a batch by its own random amount; erase a part of it."""
     return augment_together((images,), how, generator)[0]
 
 
@@ -140,13 +152,41 @@ def augment_together(
 ) -> tuple[Tensor, ...]:
     """Treat several (B, C, H, W) stacks alike, such as images and their masks.
 
+    Erased is a part of the first stack only: a region stays where it is when it is hidden.
+
     >>> image = torch.rand(3, 1, 8, 8)
     >>> one, other = augment_together((image, 2 * image), Augmentation())
     >>> torch.allclose(2 * one, other)
     True
     """
-    if not how:
-        return tuple(stacks)
-    first = stacks[0]
-    affine = random_affine(len(first), how, first.device, generator, first.shape[-1])
-    return tuple(warp(stack, affine, how) for stack in stacks)
+    first, *others = stacks
+    if how.moves:
+        affine = random_affine(len(first), how, first.device, generator, first.shape[-1])
+        first, *others = (warp(stack, affine, how) for stack in stacks)
+    if how.erase:
+        first = erase(first, how.erase, generator)
+    return first, *others
+
+
+def erase(images: Tensor, probability: float, generator: Generator | None = None) -> Tensor:
+    """Paint a random rectangle of each (C, H, W) image with the image's mean, or leave it whole.
+
+    Its area is between 2 and 20 % of the image, its sides differ by up to a factor of 3.3.
+
+    >>> image = torch.rand(4, 1, 48, 48)
+    >>> shares = (erase(image, 1.0) != image).float().mean((1, 2, 3))
+    >>> bool((shares > 0).all() and (shares < 0.25).all()), erase(image, 0.0).equal(image)
+    (True, True)
+    """
+    batch, _, height, width = images.shape
+    draw = torch.rand(5, batch, 1, device=images.device, generator=generator)
+    area, ratio = ERASED[0] + (ERASED[1] - ERASED[0]) * draw[0], MOST_OBLONG ** (2 * draw[1] - 1)
+    hidden = (draw[4] < probability)[:, None, :, None]
+    for start, share, size, shape in (
+        (draw[2], (area * ratio).sqrt(), height, (batch, 1, -1, 1)),
+        (draw[3], (area / ratio).sqrt(), width, (batch, 1, 1, -1)),
+    ):
+        place = (torch.arange(size, device=images.device) + 0.5) / size
+        low = start * (1 - share)
+        hidden = hidden & ((place >= low) & (place < low + share)).view(shape)
+    return torch.where(hidden, images.mean((1, 2, 3), keepdim=True), images)

@@ -543,7 +543,7 @@ class FERDataModule(L.LightningDataModule):
         return (self.trainer.global_rank, self.trainer.world_size) if self.trainer else (0, 1)
 
     def on_after_batch_transfer(self, batch: Batch, dataloader_idx: int) -> Batch:
-        """Scale on the device; flip, rotate and shift where it is for training."""
+        """Scale on the device; flip, rotate, shift and erase where it is for training."""
         images = to_float(batch.image)
         training = self.trainer is not None and self.trainer.training
         if batch.mask is not None:

@@ -6,6 +6,7 @@ from fer_lightning.models.apvit import APViT, APViT112
 # isort: on
 from fer_lightning.models.base import NoAttentionError, VisionModel, unwrap
 from fer_lightning.models.cnn import CNN
+from fer_lightning.models.flagship import Flagship
 from fer_lightning.models.hybrid_vit import HybridViT
 from fer_lightning.models.registry import (
     MODELS,
@@ -30,6 +31,7 @@ __all__ = [
     "MODELS",
     "APViT",
     "APViT112",
+    "Flagship",
     "HybridViT",
     "NoAttentionError",
     "SimpleCNN",

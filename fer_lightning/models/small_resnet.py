@@ -38,7 +38,7 @@ class SmallResNet(VisionModel):
         for stage, width in enumerate(WIDTHS):
             for block in range(BLOCKS):
                 stride = 2 if stage > 0 and block == 0 else 1
-                self.blocks.append(_BasicBlock(before, width, stride))
+                self.blocks.append(BasicBlock(before, width, stride))
                 before = width
         self.head = nn.Linear(before, num_classes)
         self.to(memory_format=torch.channels_last)  # faster on a CPU; loading keeps it
@@ -54,8 +54,14 @@ class SmallResNet(VisionModel):
         return self.blocks[-1]
 
 
-class _BasicBlock(nn.Module):
-    """Two 3x3 convolutions beside a shortcut, which is 1x1 where the shape changes."""
+class BasicBlock(nn.Module):
+    """Two 3x3 convolutions beside a shortcut, which is 1x1 where the shape changes.
+
+    Args:
+        before: channels of the input.
+        width: channels of the output.
+        stride: 2 halves height and width.
+    """
 
     def __init__(self, before: int, width: int, stride: int = 1) -> None:
         super().__init__()
@@ -69,6 +75,7 @@ class _BasicBlock(nn.Module):
             self.shortcut.append(nn.BatchNorm2d(width))
 
     def forward(self, x: Tensor) -> Tensor:
+        """Return new feature maps, (B, width, h, w)."""
         y = self.norm2(self.conv2(F.relu(self.norm1(self.conv1(x)))))
         return F.relu(y + self.shortcut(x))
 

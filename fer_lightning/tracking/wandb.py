@@ -253,7 +253,8 @@ class WandbTracker(WandbLogger):
         except Exception as error:  # such as the TimeoutError of a server that is gone
             self._missing.append(one_line(error))
         if self._missing:
-            begun = Path(self._save_dir, "wandb", Path(self._experiment.settings.sync_dir).name)
+            name = Path(self._experiment.settings.sync_dir).name
+            begun = f"{self._save_dir}/wandb/{name}"  # as the user wrote the folder
             rank_zero_warn(
                 f"W&B did not take all of this run ({'; '.join(self._missing)}); to upload it "
                 f"later: wandb sync --include-online {begun}"

@@ -6,7 +6,16 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from fer_lightning.data.augment import Augmentation, _grid, augment, random_affine, to_float, warp
+from fer_lightning.data.augment import (
+    Augmentation,
+    _grid,
+    augment,
+    augment_together,
+    erase,
+    random_affine,
+    to_float,
+    warp,
+)
 from fer_lightning.errors import UserError
 
 
@@ -104,3 +113,31 @@ def test_each_image_gets_its_own_and_the_generator_decides():
 def test_impossible_parameters(options):
     with pytest.raises(UserError, match=r"expected (flip|rotation|translation|crop) between 0 and"):
         Augmentation(**options)
+
+
+def test_erasing_paints_one_rectangle_with_the_mean_of_its_image():
+    images = torch.rand(200, 1, 48, 48, generator=torch.Generator().manual_seed(0))
+    erased = erase(images, 1.0, torch.Generator().manual_seed(1))
+    for before, after in zip(images, erased, strict=True):
+        changed = (before != after)[0]
+        rows, columns = changed.any(1).nonzero()[:, 0], changed.any(0).nonzero()[:, 0]
+        box = changed[rows.min() : rows.max() + 1, columns.min() : columns.max() + 1]
+        assert box.all()
+        assert 0.01 < box.numel() / changed.numel() < 0.23
+        assert after[0][changed].unique().item() == pytest.approx(before.mean().item(), abs=1e-6)
+
+
+def test_erasing_hits_as_many_images_as_asked_and_no_mask():
+    images, masks = torch.rand(1000, 1, 16, 16), torch.rand(1000, 1, 16, 16)
+    how = Augmentation(flip=0, rotation=0, translation=0, erase=0.25)
+    assert how
+    after, same = augment_together((images, masks), how, torch.Generator().manual_seed(0))
+    assert same is masks
+    assert 0.2 < (after != images).any(3).any(2).float().mean() < 0.3
+
+
+def test_without_erasing_the_random_numbers_are_those_of_before():
+    images = torch.rand(4, 1, 16, 16)
+    first = augment(images, Augmentation(), torch.Generator().manual_seed(0))
+    affine = random_affine(4, Augmentation(), images.device, torch.Generator().manual_seed(0), 16)
+    assert first.equal(warp(images, affine, Augmentation()))

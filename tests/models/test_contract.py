@@ -47,6 +47,7 @@ CASES = {
     "small_resnet-faces": ("small_resnet", FACES, (12, 12), False),
     "vit-pooled": ("vit", {"keep_patches": 40, "keep_rate": 0.7}, (8, 8), True),
     "vit-mean-pooled": ("vit", {"pool": "mean", "depth": 2, "keep_patches": 40}, (8, 8), True),
+    "flagship": ("flagship", {}, (6, 6), False),
     "hybrid_vit": ("hybrid_vit", {}, (8, 8), True),
     "apvit": ("apvit", {}, (12, 12), True),
     "apvit-lanet": ("apvit", {"depth": 2, "patch_criterion": "lanet"}, (12, 12), True),
