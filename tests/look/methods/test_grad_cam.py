@@ -21,6 +21,7 @@ CASES = {
     "vit_tiny": ("vit_tiny", FACES),
     "simple_cnn": ("simple_cnn", FACES),
     "small_resnet": ("small_resnet", FACES),
+    "flagship": ("flagship", FACES),
     "hybrid_vit": ("hybrid_vit", {}),
     "apvit": ("apvit", {}),
     "apvit_112": ("apvit_112", SMALL_112),

@@ -24,6 +24,7 @@ CASES = {
     "vit_tiny": FACES,
     "simple_cnn": FACES,
     "small_resnet": FACES,
+    "flagship": FACES,
     "hybrid_vit": {},
     "apvit": ALL,
     "apvit_112": SMALL_112 | ALL,
