@@ -1,4 +1,4 @@
-"""Checkpoints to ask about single faces: named on the command line, or of the newest runs."""
+"""Checkpoints to ask about single faces: named on the command line, or the package's own."""
 
 import argparse
 from collections.abc import Sequence
@@ -19,8 +19,9 @@ from fer_lightning.look.controls.hiding import answers
 from fer_lightning.models import VisionModel
 from fer_lightning.runs.find import find_runs
 from fer_lightning.runs.folder import RunFolder
-from fer_lightning.training.checkpoint import load_net
+from fer_lightning.training.checkpoint import find_checkpoint, load_net
 
+OWN = Path("flagship")  # the model that comes with the package and answers where none is given
 RUNS = Path("runs")  # where `fit` leaves its runs
 
 
@@ -68,21 +69,20 @@ def add_checkpoints(options: argparse.ArgumentParser, without: str) -> None:
         action="extend",
         nargs="+",
         default=[],
-        help=f"one or several, or run folders ({without})",
+        help=f"one or several, run folders, or names of shipped weights ({without})",
     )
 
 
-def load_checkpoints(paths: Sequence[Path], most: int = 1) -> list[Checkpoint]:
-    """Load checkpoints; without any, those of the newest finished runs below ``runs``.
+def load_checkpoints(paths: Sequence[Path]) -> list[Checkpoint]:
+    """Load checkpoints; without any, the model that comes with the package.
 
     Args:
-        paths: checkpoints, or folders of runs, whose best checkpoint is taken.
-        most: runs that are taken where no path is given.
+        paths: checkpoints, names of shipped weights, or folders of runs, whose best is taken.
 
     Raises:
         UserError: there is none, or one is damaged.
     """
-    files = [_file(path) for path in paths] or newest(RUNS, most)
+    files = [_file(path) for path in paths or [OWN]]
     names = _names(files)
     device = "cuda" if torch.cuda.is_available() else "cpu"
     found = []
@@ -90,6 +90,12 @@ def load_checkpoints(paths: Sequence[Path], most: int = 1) -> list[Checkpoint]:
         net, about = load_net(path)
         found.append(Checkpoint(name, path, net.to(device), class_names(net, about), about))
     return found
+
+
+def load_own_and_newest(most: int) -> list[Checkpoint]:
+    """Load the package's own model and those of the newest runs that know the same classes."""
+    own, *others = load_checkpoints([OWN, *newest(RUNS, most)])
+    return [own, *(one for one in others if one.classes == own.classes)]
 
 
 def same_classes(checkpoints: Sequence[Checkpoint]) -> list[str]:
@@ -110,25 +116,16 @@ def same_classes(checkpoints: Sequence[Checkpoint]) -> list[str]:
 
 
 def newest(root: Path, most: int) -> list[Path]:
-    """Return the best checkpoints of the newest finished runs below a folder.
-
-    Raises:
-        UserError: there is none.
-    """
+    """Return the best checkpoints of the newest finished runs below a folder."""
     runs = [RunFolder(path) for path in (find_runs(root).values() if root.is_dir() else ())]
     done = [run for run in runs if run.complete and run.best_checkpoint.is_file()]
     done.sort(key=lambda run: run.summary.stat().st_mtime_ns, reverse=True)
-    if not done:
-        raise UserError(
-            f"expected a checkpoint but none was given and no finished run lies in {root}; give "
-            "--checkpoint, or train a model with 'fer-lightning fit --config vit'"
-        )
     return [run.best_checkpoint for run in done[:most]]
 
 
 def _file(path: Path) -> Path:
     run = RunFolder(path)
-    return run.best_checkpoint if run.best_checkpoint.is_file() else path
+    return run.best_checkpoint if run.best_checkpoint.is_file() else find_checkpoint(path)
 
 
 def _names(files: Sequence[Path]) -> list[str]:

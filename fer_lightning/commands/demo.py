@@ -4,21 +4,28 @@ import argparse
 import os
 import signal
 import socket
+import subprocess
+import sys
 import tempfile
 import time
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from fer_lightning.commands.checkpoints import add_checkpoints, load_checkpoints
+from fer_lightning.commands.checkpoints import (
+    add_checkpoints,
+    load_checkpoints,
+    load_own_and_newest,
+)
 from fer_lightning.commands.dashboard import interrupt
 from fer_lightning.demo import page
 from fer_lightning.errors import UserError
 
 HOST, PORT, LARGEST_PORT = "127.0.0.1", 7860, 65535
 TRIED = 50  # ports from PORT on, where none is given
-MOST = 4  # newest runs that are shown where no checkpoint is given
+MOST = 3  # newest runs that are shown beside our own model where no checkpoint is given
 UPLOAD = "64mb"  # the largest file
+REMOVE = "import shutil, sys; sys.stdin.read(); shutil.rmtree(sys.argv[1], ignore_errors=True)"
 
 
 def parser() -> argparse.ArgumentParser:
@@ -28,7 +35,7 @@ def parser() -> argparse.ArgumentParser:
     7000
     """
     options = argparse.ArgumentParser(prog="fer-lightning demo", description=__doc__)
-    add_checkpoints(options, f"those of the {MOST} newest runs in ./runs")
+    add_checkpoints(options, f"flagship, and the {MOST} newest runs in ./runs")
     options.add_argument("--port", type=int, help=f"{PORT} or the next free one without it")
     options.add_argument(
         "--share-on",
@@ -48,23 +55,45 @@ def main(argv: list[str]) -> int:
             "expected gradio, which makes the page, but it is not installed; "
             "pip install 'fer-lightning[demo]'"
         )
-    checkpoints = load_checkpoints(args.checkpoint, MOST)
-    if not args.checkpoint:
-        names = ", ".join(one.name for one in checkpoints)
-        print(f"No checkpoint was given: the newest finished runs answer ({names})")
+    given = args.checkpoint
+    checkpoints = load_checkpoints(given) if given else load_own_and_newest(MOST)
+    if not given:
+        own, *others = (one.name for one in checkpoints)
+        beside = f", beside the newest runs ({', '.join(others)})" if others else ""
+        print(f"No checkpoint was given: {own} answers, which comes with the package{beside}")
     if args.share_on != HOST:
         print(f"Everybody who reaches {args.share_on}:{port} can use this page")
-    with tempfile.TemporaryDirectory(prefix="fer-lightning-demo-") as place:
-        prepare(Path(place))
-        signal.signal(signal.SIGTERM, interrupt)
-        try:
-            blocks = page.build(checkpoints, page.write_examples(Path(place)))
-            launch(blocks, args.share_on, port)
-            print(f"Demo: http://{args.share_on}:{port}   (Ctrl-C ends it)", flush=True)
-            while True:
-                time.sleep(1)
-        except KeyboardInterrupt:
-            return 0
+    signal.signal(signal.SIGTERM, interrupt)
+    try:
+        place = passing_folder()
+        prepare(place)
+        blocks = page.build(checkpoints, page.write_examples(place))
+        launch(blocks, args.share_on, port)
+        print(f"Demo: http://{args.share_on}:{port}   (Ctrl-C ends it)", flush=True)
+        while True:
+            time.sleep(1)
+    except KeyboardInterrupt:
+        # Not `return`: gradio's threads may still compute, and Python's end would crash.
+        os._exit(0)
+
+
+def passing_folder() -> Path:
+    """Make a folder that is removed when this process has ended, in whatever way.
+
+    Another process waits for that: gradio's threads go on writing while this one ends, and a killed
+    process removes nothing.
+    """
+    place = tempfile.mkdtemp(prefix="fer-lightning-demo-")
+    ending, _ = os.pipe()  # the system closes the other end when this process ends
+    subprocess.Popen(
+        [sys.executable, "-c", REMOVE, place],
+        stdin=ending,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,  # a Ctrl-C is not for it
+    )
+    os.close(ending)
+    return Path(place)
 
 
 def prepare(place: Path) -> None:

@@ -41,7 +41,7 @@ from fer_lightning.models import VisionModel, describe
 from fer_lightning.runs.folder import NOTES, whole_folder, write_json
 from fer_lightning.runs.provenance import substitutions, versions
 from fer_lightning.screen import Screen
-from fer_lightning.training.checkpoint import load_net
+from fer_lightning.training.checkpoint import find_checkpoint, load_net
 
 LONGEST = 180  # bytes of a name without its ending; file systems allow 255 with everything
 BATCH = 16  # pictures that are held at once
@@ -341,7 +341,12 @@ def tell(console: Console, args: argparse.Namespace, found: Explained) -> None:
 def parser() -> argparse.ArgumentParser:
     """Return the command's options."""
     options = argparse.ArgumentParser(prog="fer-lightning explain", description=__doc__)
-    options.add_argument("--checkpoint", type=Path, required=True, help="such as best.ckpt")
+    options.add_argument(
+        "--checkpoint",
+        type=find_checkpoint,
+        default="flagship",
+        help="such as best.ckpt (flagship, which comes with the package)",
+    )
     options.add_argument("--images", type=Path, required=True, help="a picture, or a folder")
     options.add_argument("--out", type=Path, required=True, help="folder for the results")
     options.add_argument("--target", help="class to explain, by name or number (the predicted one)")

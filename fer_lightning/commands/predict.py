@@ -71,7 +71,7 @@ def parser() -> argparse.ArgumentParser:
         "(fer-lightning predict --help).",
     )
     options.add_argument("pictures", type=Path, nargs="+", help="pictures, folders or videos")
-    add_checkpoints(options, "that of the newest run in ./runs")
+    add_checkpoints(options, "flagship, which comes with the package")
     options.add_argument("--out", type=Path, help=f"folder for {' and '.join(FILES)}")
     options.add_argument("--every", type=int, default=1, help="look at each N-th frame (1)")
     options.add_argument(
@@ -208,6 +208,8 @@ def predict(args: argparse.Namespace) -> int:
     checkpoints = load_checkpoints(args.checkpoint)
     classes = same_classes(checkpoints)
     console = Screen()
+    if not args.checkpoint:
+        say(console, f"{checkpoints[0].name} answers, which comes with the package")
     place = nullcontext() if args.out is None else whole_folder(args.out, args.overwrite)
     with place as folder:  # a folder that may not be replaced is told before any work
         found = predict_shots(shots(args.pictures, args.every, args.out), checkpoints, args.whole)

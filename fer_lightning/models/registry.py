@@ -11,6 +11,7 @@ import torch
 
 from fer_lightning.errors import UserError, nearest
 from fer_lightning.models.base import VisionModel
+from fer_lightning.models.shipped_weights import find_shipped, read_half
 
 ENTRY_POINTS = "fer_lightning.models"  # each names a class
 MOST_PARAMETERS = 2_000_000_000  # that a checkpoint may ask for
@@ -151,21 +152,43 @@ def snake_case(model: type[VisionModel]) -> str:
 def create_model(name: str, /, **kwargs: Any) -> VisionModel:
     """Make a model by its name.
 
+    ``pretrained=True`` loads the weights that come with the package (docs/model_card.md); models
+    of timm have an argument of that name of their own.
+
     Raises:
-        UserError: no such model, or the model has no such argument.
+        UserError: no such model, the model has no such argument, or no weights come with it.
 
     >>> create_model("vit", depth=2).init_args["depth"]
     2
+    >>> create_model("flagship", pretrained=True).scale is not None
+    True
     """
     model = find_model(name)
     known = [p for p in inspect.signature(model.__init__).parameters if p != "self"]
+    pretrained = "pretrained" not in known and kwargs.pop("pretrained", False)
     for argument in kwargs:
         if argument not in known:
             raise UserError(
                 f"expected an argument of model '{name}' ({', '.join(known)}) but got "
                 f"'{argument}'; {nearest(argument, known)}"
             )
-    return model(**kwargs)
+    made = model(**kwargs)
+    if pretrained:
+        _load_shipped(made, name)
+    return made
+
+
+def _load_shipped(model: VisionModel, name: str) -> None:
+    weights, about = read_half(find_shipped(name))
+    try:
+        model.load_state_dict(weights)
+    except RuntimeError as error:
+        made_with = about["net"]["init_args"]
+        raise UserError(
+            f"expected the sizes that the weights of '{name}' have ({made_with}) but got "
+            f"{model.init_args}; leave these arguments out, or pretrained"
+        ) from error
+    model.set_scale(**scale_of(about["net"]))
 
 
 build = create_model  # its name of before

@@ -9,6 +9,7 @@ from fer_lightning import __version__
 from fer_lightning.errors import UserError
 from fer_lightning.models import VisionModel, describe, rebuild
 from fer_lightning.models.registry import default_args, scale_of
+from fer_lightning.models.shipped_weights import SUFFIX, read_half, shipped
 from fer_lightning.models.weights import NOT_TORCH, load_torch
 
 if TYPE_CHECKING:
@@ -103,8 +104,20 @@ def read_checkpoint(path: str | Path) -> dict[str, Any]:
     return checkpoint
 
 
+def find_checkpoint(given: str | Path) -> Path:
+    """Return the file that a user means: one of theirs, or the name of weights that are shipped.
+
+    >>> find_checkpoint("flagship").name, find_checkpoint("runs/best.ckpt").name
+    ('flagship.safetensors', 'best.ckpt')
+    """
+    return Path(given) if Path(given).exists() else shipped().get(str(given), Path(given))
+
+
 def load_net(path: str | Path) -> tuple[VisionModel, dict[str, Any]]:
     """Rebuild the model of a checkpoint with its weights, in eval mode.
+
+    Args:
+        path: a checkpoint, or weights as ``fer-lightning export --format=safetensors`` writes them.
 
     Returns:
         The model, and the description: version, net, classes, data, fingerprint.
@@ -112,20 +125,25 @@ def load_net(path: str | Path) -> tuple[VisionModel, dict[str, Any]]:
     Raises:
         UserError: as for `read_checkpoint`, or weights that do not fit the description.
     """
-    checkpoint = read_checkpoint(path)
+    path = Path(path)
     try:
-        weights = {
-            name.removeprefix(PREFIX): value
-            for name, value in checkpoint["state_dict"].items()
-            if name.startswith(PREFIX)
-        }
+        if path.is_file() and path.suffix == SUFFIX:
+            weights, about = read_half(path)
+        else:
+            checkpoint = read_checkpoint(path)
+            about = checkpoint[ENTRY]
+            weights = {
+                name.removeprefix(PREFIX): value
+                for name, value in checkpoint["state_dict"].items()
+                if name.startswith(PREFIX)
+            }
         # hardly more memory than the weights take themselves
         most = FREE_PARAMETERS + sum(weight.numel() for weight in weights.values())
-        net = rebuild(checkpoint[ENTRY].get("net"), most)
+        net = rebuild(about.get("net", {}), most)
         net.load_state_dict(weights)
     except (KeyError, AttributeError, TypeError, RuntimeError) as error:
         raise UserError(
             f"expected the weights of the model that {path} describes but they are missing or of "
             "another shape; the checkpoint is damaged"
         ) from error
-    return net.eval(), checkpoint[ENTRY]
+    return net.eval(), about

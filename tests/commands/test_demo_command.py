@@ -1,18 +1,43 @@
 """Starting the page: what is missing, and ports."""
 
+import os
 import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
 
 import pytest
 
 from fer_lightning.commands import demo
 
 
-def test_without_any_checkpoint_it_says_how_to_make_one(run, monkeypatch):
-    monkeypatch.setattr(demo, "find_spec", lambda name: name)  # as if gradio were there
+def test_without_gradio_it_says_what_to_install(run, monkeypatch):
+    monkeypatch.setattr(demo, "find_spec", lambda name: None)
     code, _, err = run("demo")
     assert code == 2
-    assert "'fer-lightning fit --config vit'" in err
+    assert "pip install 'fer-lightning[demo]'" in err
     assert err.count("\n") == 1
+
+
+def test_what_was_uploaded_is_removed_even_when_the_page_is_killed(tmp_path):
+    words = "from fer_lightning.commands.demo import passing_folder as made; print(made()); input()"
+    with subprocess.Popen(
+        [sys.executable, "-c", words],
+        env=os.environ | {"TMPDIR": str(tmp_path)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        place = Path(process.stdout.readline().strip())
+        assert place.parent == tmp_path
+        (place / "upload").mkdir()
+        (place / "upload" / "face.png").write_bytes(b"a face")
+        process.kill()
+    deadline = time.monotonic() + 60
+    while place.exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not place.exists()
 
 
 def test_a_taken_port(run):

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from explain_samples import FACES, listing, save_net, tiny_vit
+from explain_samples import FACES, listing, save_net, tiny_vit, write
 
 from fer_lightning.commands import export
 from fer_lightning.data.labels import FER_CLASSES
@@ -125,3 +125,15 @@ def test_without_onnx_one_sentence(run, monkeypatch):
     assert code == 2
     assert "pip install 'fer-lightning[export]'" in err
     assert not Path("net.onnx").exists()
+
+
+def test_safetensors_of_half_the_size_can_be_used_as_a_checkpoint(run, scaled_cnn):
+    save_net(scaled_cnn)
+    words = ("export", "--checkpoint=net.ckpt", "--format=safetensors", "--out=net.safetensors")
+    code, out, err = run(*words)
+    assert code == 0, err
+    assert "Largest difference from torch on 14 drawn faces" in out
+    assert Path("net.safetensors").stat().st_size < 0.7 * Path("net.ckpt").stat().st_size
+    write("faces/a.png", FACES[0])
+    code, _, err = run("explain", "--checkpoint=net.safetensors", "--images=faces", "--out=out")
+    assert code == 0, err

@@ -13,6 +13,7 @@ import pytest
 import torch
 from explain_samples import FACES, save_net, tiny_vit, write
 
+from fer_lightning.commands.checkpoints import load_own_and_newest
 from fer_lightning.data import face_finder
 from fer_lightning.data.face_finder import Face
 from fer_lightning.data.faces import drawn_faces
@@ -198,11 +199,7 @@ def test_checkpoints_of_other_classes_are_refused(run):
     assert "b has cat, dog" in err
 
 
-def test_the_newest_finished_run_answers(run, tmp_path):
-    write("a.png", FACES[0])
-    code, _, err = run("predict", "a.png")
-    assert code == 2
-    assert "'fer-lightning fit --config vit'" in err
+def finished_runs():
     for name, done in (("old", True), ("new", True), ("unfinished", False)):
         folder = Path("runs", name)
         (folder / "checkpoints").mkdir(parents=True)
@@ -211,10 +208,27 @@ def test_the_newest_finished_run_answers(run, tmp_path):
         if done:
             (folder / "summary.json").touch()
     os.utime("runs/old/summary.json", (1, 1))
-    assert run("predict", "a.png", "--out=out")[0] == 0
-    assert rows()[0]["checkpoint"] == "new"
-    assert run("predict", "a.png", "--checkpoint=runs/old", "--out=out2")[0] == 0
-    assert rows("out2")[0]["checkpoint"] == "old"
+
+
+def test_the_package_s_own_model_answers_where_none_is_given(run):
+    finished_runs()
+    write("a.png", FACES[0])
+    code, out, err = run("predict", "a.png", "--out=out")
+    assert code == 0, err
+    assert "flagship answers, which comes with the package" in out
+    assert rows()[0]["checkpoint"] == "flagship"
+    assert run("predict", "a.png", "--checkpoint", "runs/old", "flagship", "--out=out2")[0] == 0
+    assert [row["checkpoint"] for row in rows("out2")] == ["old", "flagship"]
+
+
+def test_the_page_shows_it_beside_the_newest_runs_of_the_same_classes(run):
+    assert [one.name for one in load_own_and_newest(3)] == ["flagship"]
+    finished_runs()
+    assert [one.name for one in load_own_and_newest(3)] == ["flagship", "new", "old"]
+    assert [one.name for one in load_own_and_newest(1)] == ["flagship", "new"]
+    net = ViT(num_classes=2, dim=16, depth=1, heads=2)
+    save_net(net, "runs/new/checkpoints/best.ckpt", classes=["cat", "dog"])
+    assert [one.name for one in load_own_and_newest(3)] == ["flagship", "old"]
 
 
 def test_lightning_s_form_stays(run, monkeypatch):
