@@ -7,6 +7,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -86,3 +87,18 @@ def test_the_tests_import_what_their_extra_declares():
     found = imported(ROOT / "tests")
     assert {name: files for name, files in found.items() if name not in known} == {}
     assert declared(EXTRAS["test"]) - {*found} - AHEAD - TOOLS - OPTIONAL == set()
+
+
+def test_the_lock_file_has_what_is_declared():
+    pinned = {}
+    for line in (ROOT / ".ci" / "lock.txt").read_text().splitlines():
+        assert "://" not in line, "addresses do not belong here"
+        if found := re.match(r"([\w.-]+)==([\w.+!-]+)", line):
+            pinned.setdefault(normal(found[1]), []).append(found[2])
+    extras = ("test", "demo", "export", "docs", "dev")
+    for text in [*PROJECT["dependencies"], *(one for name in extras for one in EXTRAS[name])]:
+        wanted = Requirement(text)
+        if normal(wanted.name) != "fer-lightning":
+            versions = pinned.get(normal(wanted.name), [])
+            assert versions, f"make .ci/lock.txt anew: {wanted.name} is not in it"
+            assert all(wanted.specifier.contains(one, prereleases=True) for one in versions), text
