@@ -6,7 +6,13 @@ import torch
 from fer_lightning.models import NoAttentionError, build, load_weights, unwrap
 
 SMALL = [("cnn", {}), ("vit", {"depth": 2}), ("timm", {"name": "test_vit"})]
-LARGE = [("swin", {}), ("timm", {})]
+LARGE = [("swin", {}), ("timm", {}), ("hybrid_vit", {}), ("apvit", {}), ("flagship", {})]
+
+
+def gradients(model, images):
+    model.zero_grad()
+    model(images).square().sum().backward()
+    return [weight.grad.clone() for weight in model.parameters()]
 
 
 def check(name, arguments, backend):
@@ -14,8 +20,11 @@ def check(name, arguments, backend):
     model = build(name, **arguments).eval()
     images = torch.rand(2, 1, 48, 48)
     names, expected = list(model.state_dict()), model(images)
+    learned = gradients(model, images)
     model.compile(backend=backend)
     assert torch.allclose(model(images), expected, atol=1e-5)
+    for again, once in zip(gradients(model, images), learned, strict=True):
+        assert torch.allclose(again, once, atol=1e-4 * max(1.0, once.abs().max()))
     assert list(model.state_dict()) == names
     seen = []
     handle = model.cam_layer.register_forward_hook(lambda *args: seen.append(args[2]))
@@ -29,7 +38,7 @@ def check(name, arguments, backend):
         assert name != "vit"
 
 
-@pytest.mark.parametrize(("name", "arguments"), SMALL)
+@pytest.mark.parametrize(("name", "arguments"), [*SMALL, ("hybrid_vit", {"depth": 1})])
 def test_compiled_in_place(name, arguments):
     check(name, arguments, "eager")
 

@@ -28,6 +28,36 @@ class PatchEmbed(nn.Module):
         return self.proj(patches.reshape(B, h * w, C * p * p))
 
 
+class EdgeConv2d(nn.Conv2d):
+    """A convolution without bias; beyond its border an image continues as it ends."""
+
+    def __init__(self, before: int, width: int, kernel: int, stride: int, border: int) -> None:
+        super().__init__(
+            before, width, kernel, stride, border, bias=False, padding_mode="replicate"
+        )
+        self.border = border
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Do as `torch.nn.Conv2d` does, also where torch.compile reads along."""
+        if not torch.compiler.is_compiling():
+            return super().forward(x)
+        # Inductor refuses the gradient of replicate padding (torch 2.15), and fuses these copies
+        return F.conv2d(continued(x, self.border), self.weight, None, self.stride)
+
+
+def continued(x: Tensor, border: int) -> Tensor:
+    """Repeat the outermost places of features (B, C, H, W) on each side.
+
+    >>> continued(torch.tensor([[[[1.0, 2.0]]]]), 1)[0, 0].tolist()
+    [[1.0, 1.0, 2.0, 2.0], [1.0, 1.0, 2.0, 2.0], [1.0, 1.0, 2.0, 2.0]]
+    """
+    x = x.permute(0, 2, 3, 1)  # (B, H, W, C), as it lies in memory
+    for side in (1, 2):
+        first, last = x.narrow(side, 0, 1), x.narrow(side, x.shape[side] - 1, 1)
+        x = torch.cat([*[first] * border, x, *[last] * border], side)
+    return x.permute(0, 3, 1, 2)
+
+
 class ConvStem(nn.Sequential):
     """Convolutions without bias, each with BatchNorm and ReLU.
 
@@ -46,9 +76,7 @@ class ConvStem(nn.Sequential):
         before = in_chans
         for width, kernel, stride in zip(widths, kernels, strides, strict=True):
             padding = (kernel - stride + 1) // 2
-            convolution = nn.Conv2d(
-                before, width, kernel, stride, padding, bias=False, padding_mode="replicate"
-            )
+            convolution = EdgeConv2d(before, width, kernel, stride, padding)
             nn.init.kaiming_normal_(convolution.weight, mode="fan_out", nonlinearity="relu")
             self.append(convolution)
             self.append(nn.BatchNorm2d(width))
