@@ -3,6 +3,7 @@
 import contextlib
 import os
 import socket
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,7 @@ Mode = Literal["online", "offline", "disabled"]
 BEGIN = 30  # seconds for the server to take a run
 CONNECT = 5  # seconds for it to be there at all
 END = 60  # seconds for the server to take a run's last data
+SERVICE_END = 20  # seconds for W&B's own process to end
 UPLOAD = 600  # with a checkpoint
 MODEL_FILE = "model.ckpt"  # in an artifact, as `WandbLogger` calls it
 COLUMNS = ("Actual", "Predicted", "nPredictions")  # of W&B's own chart of a confusion matrix
@@ -95,6 +97,23 @@ def bounded(mode: Mode, end: float) -> wandb.Settings:
         finish_timeout_raises=True,
         silent=mode != "online",
     )
+
+
+def end_service(seconds: float = SERVICE_END) -> None:
+    """End W&B's own process, so that another run can begin with the same id.
+
+    wandb 0.31 waits for it without a bound, also where it missed the message that it should end,
+    which happens when a request was given up just before. After some seconds it is killed.
+    """
+    process: Any = wandb.setup()
+    for name in ("_connection", "_proc", "_process"):  # wandb has no public name for it
+        process = getattr(process, name, None)
+    watch = threading.Timer(seconds, process.kill if process is not None else lambda: None)
+    watch.daemon = True
+    watch.start()
+    with contextlib.suppress(SystemExit):  # how wandb tells of a process that was killed
+        wandb.teardown()
+    watch.cancel()
 
 
 def in_sweep() -> bool:
@@ -198,7 +217,7 @@ class WandbTracker(WandbLogger):
                 f"W&B cannot be used online ({one_line(error)}); this run is tracked "
                 f"offline, to upload it later: {self._sync_later}"
             )
-            wandb.teardown()  # it would still hold the id of this run
+            end_service()  # it would still hold the id of this run
             run = super().experiment
         run.summary.update({keys.COMPLETED: False})
         run.define_metric(keys.EPOCH)

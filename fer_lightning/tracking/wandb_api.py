@@ -8,7 +8,14 @@ from typing import Any, NamedTuple
 import wandb
 
 from fer_lightning.errors import UserError
-from fer_lightning.tracking.wandb import Mode, bounded, check_online, choose_mode, one_line
+from fer_lightning.tracking.wandb import (
+    Mode,
+    bounded,
+    check_online,
+    choose_mode,
+    end_service,
+    one_line,
+)
 
 NAME = re.compile(r"[\w.-]+/[\w.-]+/[\w.-]+(:[\w.-]+)?")
 ENDINGS = (".ckpt", ".safetensors", ".pt", ".pth")
@@ -108,7 +115,7 @@ def log_report(
         if mode != "online":
             raise
         mode, why = "offline", f" ({one_line(error)})"
-        wandb.teardown()  # it would still hold what it began online
+        end_service()  # it would still hold what it began online
         run = _start(project, name, page, mode)
     code = 1
     try:

@@ -1,6 +1,8 @@
 """A report as a W&B run, without an account."""
 
 import json
+import signal
+import time
 
 import numpy as np
 import pytest
@@ -55,3 +57,20 @@ def test_a_server_that_is_gone_leaves_an_offline_run(tmp_path, wandb_server):
     assert told.startswith("W&B offline (no connection to http://127.0.0.1")
     assert "wandb sync" in told
     assert list(tmp_path.glob("wandb/offline-run-*"))
+
+
+def test_a_process_of_wandb_that_does_not_hear_is_killed(tmp_path, monkeypatch):
+    monkeypatch.setenv("WANDB_MODE", "offline")
+    import wandb
+
+    from fer_lightning.tracking.wandb import end_service
+
+    wandb.init(project="p", dir=tmp_path).finish()
+    process = wandb.setup()._connection._proc._process
+    process.send_signal(signal.SIGSTOP)
+    began = time.monotonic()
+    end_service(seconds=1)
+    assert time.monotonic() - began < 30
+    assert process.returncode == -signal.SIGKILL
+    wandb.init(project="p", dir=tmp_path).finish()  # with a new one
+    assert len(list(tmp_path.glob("wandb/offline-run-*"))) == 2
