@@ -73,7 +73,7 @@ def measure() -> list[Row]:
                 "augmentation, against an empty module on ready batches",
                 lambda: steps(Classifier(Tiny()), data, EpochSeed(0), Progress(), bar=True),
                 lambda: steps(Empty(), ready, bar=False),
-                target=1.5,
+                target=1.2,
             )
         )
     return rows

@@ -18,6 +18,7 @@ from shutil import disk_usage
 from typing import Any, Self
 
 import lightning as L
+import torch
 import yaml
 from lightning.fabric.plugins import TorchCheckpointIO
 from lightning.pytorch.utilities import rank_zero_only, rank_zero_warn
@@ -30,11 +31,12 @@ from fer_lightning.api.run_checkpoints import RunCheckpointIO, checkpointing, ne
 from fer_lightning.data.datamodule import FERDataModule
 from fer_lightning.data.labels import MOST_NAMED
 from fer_lightning.errors import UserError
+from fer_lightning.execution.threads import choose_threads
 from fer_lightning.execution.training import INTERRUPTED, TERMINATED, Deadline, alone_in
 from fer_lightning.keys import Stage
 from fer_lightning.models.weights import tell
-from fer_lightning.report.write import write_page
-from fer_lightning.runs.files import FILES, read_json
+from fer_lightning.runs.choices import AUTO, open_choices, with_choice, with_choices_of
+from fer_lightning.runs.files import FILES, read_config, read_json
 from fer_lightning.runs.folder import RunFolder, atomic, new_run_folder, unfinished_run
 from fer_lightning.screen import Screen
 from fer_lightning.tracking.tensorboard import MISSING, TensorBoardTracker, is_installed
@@ -45,6 +47,7 @@ from fer_lightning.training.callbacks.early_stopping import LossAlarm
 from fer_lightning.training.callbacks.epoch_seed import EpochSeed
 from fer_lightning.training.callbacks.progress import Progress
 from fer_lightning.training.callbacks.recorder import Recorder
+from fer_lightning.training.callbacks.same_everywhere import SameEverywhere
 from fer_lightning.training.checkpoint import check_description, read_checkpoint
 from fer_lightning.training.module import Classifier
 
@@ -111,6 +114,13 @@ def _labels(summary: dict[str, Any]) -> dict[str, str]:
     return {"val": "validation", "test": "test"}
 
 
+def write_page(folder: Path) -> Path:
+    """Write a run's report.html; what draws it is slow to import and not needed before the end."""
+    from fer_lightning.report.write import write_page as write
+
+    return write(folder)
+
+
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 FORBIDDEN = (errno.EROFS, errno.EACCES, errno.EPERM)
 NO_TEMPORARY = "No usable temporary directory"  # how Python says that it cannot write there
@@ -127,6 +137,7 @@ HARMLESS = (  # warnings about what is so on purpose
     ".*custom batch sampler `EvalBatches`.*",  # it returns each image once
     ".*predict returned None.*",  # predictions are gathered by image
     ".*LeafSpec.*",  # Lightning's own use of torch
+    ".*`srun` command is available.*",  # said on every machine with SLURM, outside of its jobs
 )
 OF_ANOTHER_RUN = ".*The dirpath has changed from.*"  # hidden where a checkpoint is only measured
 OF_RESUMING = ".*Checkpoint directory .* exists and is not empty.*"
@@ -185,7 +196,17 @@ class RunOptions:
         section = config.get("data") or {}
         if section.get("duplicates") is not None:
             return self
-        config["data"] = section | {"duplicates": data.duplicates}
+        return self.with_config(config | {"data": section | {"duplicates": data.duplicates}})
+
+    def with_choices_of(self, folder: RunFolder) -> "RunOptions":
+        """Take over what the run chose for itself when it was started, where it is resumed."""
+        config = yaml.safe_load(self.config)
+        if not open_choices(config) or not folder.config.is_file():
+            return self
+        return self.with_config(with_choices_of(config, read_config(folder.config)))
+
+    def with_config(self, config: dict[str, Any]) -> "RunOptions":
+        """Return the same with another configuration."""
         return replace(self, config=yaml.safe_dump(config, sort_keys=False))
 
     def open_folder(self) -> RunFolder:
@@ -328,9 +349,12 @@ class TrainingRun:
         start: StartWeights | None = None,
     ) -> None:
         options = options.resolved(data)
-        self.module, self.data, self.options = module, data, options
+        self.module, self.data = module, data
         self.start = start or StartWeights(None)
         self.folder = options.open_folder()
+        self.chosen: list[str] = []  # what was left to the run, a line each
+        self.options = options = options.with_choices_of(self.folder)
+        self._settle_threads()
         run = run_facts(self.folder, options)
         self.metrics = MetricsCSV(self.folder.metrics)
         place = {name: run.get(f"wandb_{name}") for name in ("project", "entity")}
@@ -339,8 +363,7 @@ class TrainingRun:
         run |= self.wandb.place
         wanted = options.tensorboard and is_installed()
         self.tensorboard = TensorBoardTracker(self.folder) if wanted else None
-        config = yaml.safe_load(options.config)
-        self.recorder = Recorder(self.folder, self.metrics, run, config, self.wandb)
+        self.recorder = Recorder(self.folder, self.metrics, run, self.config, self.wandb)
 
     @classmethod
     def to_fit(
@@ -401,6 +424,7 @@ class TrainingRun:
             self.trainer = make(
                 logger=[*own, *loggers],
                 callbacks=[
+                    SameEverywhere(self.folder),  # first: the next ones write
                     EpochSeed(self.options.seed),
                     self.recorder,
                     LossAlarm(),
@@ -416,6 +440,38 @@ class TrainingRun:
         if type(self.trainer.strategy.checkpoint_io) is TorchCheckpointIO:  # not one of the user's
             self.trainer.strategy.checkpoint_io = RunCheckpointIO(self.folder)
         return self.trainer
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """The run's configuration, with what it has chosen so far."""
+        return yaml.safe_load(self.options.config)
+
+    def _choose(self, path: tuple[str, ...], value: Any, why: str) -> None:
+        """Put a choice into the configuration, for whoever resumes or repeats the run."""
+        config = with_choice(self.config, path, value)
+        self.options = self.options.with_config(config)
+        self.chosen.append(why)
+
+    def _settle_threads(self) -> None:
+        """Give torch as many threads as the run is to have, before anything is computed."""
+        path = ("threads",)
+        if path in open_choices(self.config):
+            number, why = choose_threads(torch.get_num_threads())
+            self._choose(path, number, f"Threads: {number}, because {why}")
+        if (wanted := self.config.get("threads")) is not None:
+            torch.set_num_threads(wanted)
+
+    def _settle_compiling(self) -> None:
+        """Compile the model where that is left to the run and pays, or was found to pay before."""
+        path = ("model", "compile")
+        if self.module.compiles != AUTO:
+            return
+        if path in open_choices(self.config):
+            trial = self.module.choose_compiled(self.trainer, self.data)
+            self._choose(path, trial.pays, trial.sentence)
+            self.recorder.config = self.config
+        elif self.config["model"]["compile"]:
+            self.module.net.compile()
 
     @contextmanager
     def tracked(self) -> Iterator[None]:
@@ -469,11 +525,12 @@ class TrainingRun:
             return
         if resuming and (found := newest_whole(self.folder, self.module.net, self._say)):
             kwargs["ckpt_path"] = str(found)
+        self.module.train()  # a model that was trained or looked at before is in eval mode
+        self._settle_compiling()
         self._begin()
         self.wandb.note_use(self.start.name)
         frozen = self.module.transfer.freeze != "none"
         expected = [OF_RESUMING] * resuming + [OF_FREEZING] * frozen
-        self.module.train()  # a model that was trained or looked at before is in eval mode
         with without_warnings(expected):
             self.trainer.fit(**kwargs | {"weights_only": True})
         if options.test_after_fit:
@@ -504,13 +561,15 @@ class TrainingRun:
     @rank_zero_only
     def _begin(self) -> None:
         """Write the configuration and say where everything goes."""
-        if not self.folder.config.is_file():
+        if self.chosen or not self.folder.config.is_file():
             with atomic(self.folder.config) as file:
                 file.write(self.options.config)
         self._say(
             f"Data: {self.data.describe()}\n"
             f"Run folder: {self.folder.path}\n{self.wandb.how_to_sync()}"
         )
+        for line in self.chosen:
+            self._say(line)
         if self.options.tensorboard and not self.tensorboard:
             self._say(MISSING)
         for report in self.module.loaded or []:

@@ -17,6 +17,7 @@ from fer_lightning.data.readers.pictures import as_input
 from fer_lightning.errors import UserError
 from fer_lightning.look.controls.hiding import answers
 from fer_lightning.models import VisionModel
+from fer_lightning.models.shipped_weights import FOLDER, shipped
 from fer_lightning.runs.find import find_runs
 from fer_lightning.runs.folder import RunFolder
 from fer_lightning.training.checkpoint import find_checkpoint, load_net
@@ -34,6 +35,11 @@ class Checkpoint:
     net: VisionModel
     classes: list[str]
     about: dict[str, Any]
+
+    @property
+    def is_shipped(self) -> bool:
+        """Whether it comes with the package."""
+        return self.path.parent == FOLDER
 
     @property
     def trained_on(self) -> str:
@@ -92,10 +98,11 @@ def load_checkpoints(paths: Sequence[Path]) -> list[Checkpoint]:
     return found
 
 
-def load_own_and_newest(most: int) -> list[Checkpoint]:
-    """Load the package's own model and those of the newest runs that know the same classes."""
-    own, *others = load_checkpoints([OWN, *newest(RUNS, most)])
-    return [own, *(one for one in others if one.classes == own.classes)]
+def load_shipped_and_newest(most: int) -> list[Checkpoint]:
+    """Load the models that come with the package, and the newest runs that know their classes."""
+    others = [Path(name) for name in shipped() if name != OWN.name]
+    own, *found = load_checkpoints([OWN, *others, *newest(RUNS, most)])
+    return [own, *(one for one in found if one.classes == own.classes)]
 
 
 def same_classes(checkpoints: Sequence[Checkpoint]) -> list[str]:

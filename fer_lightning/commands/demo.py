@@ -15,7 +15,7 @@ from typing import Any
 from fer_lightning.commands.checkpoints import (
     add_checkpoints,
     load_checkpoints,
-    load_own_and_newest,
+    load_shipped_and_newest,
 )
 from fer_lightning.commands.dashboard import interrupt
 from fer_lightning.demo import page
@@ -35,7 +35,7 @@ def parser() -> argparse.ArgumentParser:
     7000
     """
     options = argparse.ArgumentParser(prog="fer-lightning demo", description=__doc__)
-    add_checkpoints(options, f"flagship, and the {MOST} newest runs in ./runs")
+    add_checkpoints(options, f"all shipped ones, and the {MOST} newest runs in ./runs")
     options.add_argument("--port", type=int, help=f"{PORT} or the next free one without it")
     options.add_argument(
         "--share-on",
@@ -56,11 +56,12 @@ def main(argv: list[str]) -> int:
             "pip install 'fer-lightning[demo]'"
         )
     given = args.checkpoint
-    checkpoints = load_checkpoints(given) if given else load_own_and_newest(MOST)
+    checkpoints = load_checkpoints(given) if given else load_shipped_and_newest(MOST)
     if not given:
-        own, *others = (one.name for one in checkpoints)
-        beside = f", beside the newest runs ({', '.join(others)})" if others else ""
-        print(f"No checkpoint was given: {own} answers, which comes with the package{beside}")
+        own = [one.name for one in checkpoints if one.is_shipped]
+        runs = [one.name for one in checkpoints if not one.is_shipped]
+        beside = f", beside the newest runs ({', '.join(runs)})" if runs else ""
+        print(f"No checkpoint was given: {', '.join(own)} answer, of this package{beside}")
     if args.share_on != HOST:
         print(f"Everybody who reaches {args.share_on}:{port} can use this page")
     signal.signal(signal.SIGTERM, interrupt)

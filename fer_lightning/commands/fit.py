@@ -7,10 +7,11 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import lightning as L
 from jsonargparse import ArgumentError
+from jsonargparse.typing import PositiveInt
 from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
 
 from fer_lightning.api.training_run import (
@@ -69,6 +70,12 @@ def add_run_options(parser: LightningArgumentParser) -> None:
     )
     parser.add_argument(
         "--tensorboard", type=bool, default=True, help="Write event files for TensorBoard."
+    )
+    parser.add_argument(
+        "--threads",
+        type=PositiveInt | Literal["auto"] | None,
+        default=None,
+        help="Threads of torch: a number, or auto for as many as processors are idle at the start.",
     )
     for name in LINKED:
         target = f"model.net.init_args.{name}"

@@ -20,6 +20,7 @@ from rich.table import Table
 
 from fer_lightning.commands.report import track
 from fer_lightning.commands.resolve import data_of, resolve
+from fer_lightning.commands.study_array import write_array
 from fer_lightning.commands.study_cell import words_of
 from fer_lightning.data.augment import Augmentation, augment, to_float
 from fer_lightning.data.datamodule import FERDataModule
@@ -34,6 +35,7 @@ from fer_lightning.execution.study.cells import (
 from fer_lightning.execution.study.execute import Job, execute, place_jobs
 from fer_lightning.execution.study.plan import Study, parse_only, read_study, select
 from fer_lightning.execution.study.progress import LiveTable
+from fer_lightning.execution.study.rehearsal import rehearsal
 from fer_lightning.execution.study.results import (
     check_plan,
     export_slim,
@@ -224,6 +226,11 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument("--out", type=Path, help="the study's folder; runs/NAME without it")
     options.add_argument("--only", action="append", default=[], metavar="KEY=VALUE,...")
     options.add_argument("--dry-run", action="store_true", help="print the cells and their time")
+    options.add_argument(
+        "--rehearse",
+        action="store_true",
+        help="the whole study in minutes, on drawn faces, one epoch each: does it run to its end?",
+    )
     options.add_argument("--retry-failed", action="store_true", help="also cells that failed")
     options.add_argument(
         "--results",
@@ -247,6 +254,7 @@ def parser() -> argparse.ArgumentParser:
     )
     options.add_argument("--wandb", metavar="PROJECT", help="show the report as a run on W&B, too")
     options.add_argument("--sweep-file", type=Path, help="write the cells as a W&B sweep there")
+    options.add_argument("--slurm", type=Path, help="write the cells as an array job there")
     options.add_argument("--ray", action="store_true", help="train in parallel with Ray")
     options.add_argument("--ray-address", help="of a Ray cluster, which then is used")
     return options
@@ -259,6 +267,8 @@ def main(argv: list[str]) -> int:
     if study.focus is not None:
         methods = tuple(find_methods(study.focus.methods))
         study = replace(study, focus=replace(study.focus, methods=methods))
+    if args.rehearse:
+        study = _rehearsed(study, args)
     read_asked(study.hypotheses, [model.name for model in study.models])
     console = Screen()
     out = args.out or Path("runs") / study.name
@@ -293,7 +303,18 @@ def main(argv: list[str]) -> int:
         # tells `collect` and the report what belongs to the study
         paths = [os.path.relpath(job.folder.path.resolve(), out.resolve()) for job in jobs]
         write_plan(out, study, list(zip(cells, paths, strict=True)))
+        if args.slurm is not None:
+            return _write_array(needed, wanted, out, study, args, console)
         return _train(needed, wanted, out, study, args, console)
+
+
+def _rehearsed(study: Study, args: argparse.Namespace) -> Study:
+    if args.data is not None or args.results:
+        raise UserError(
+            "expected --rehearse alone, which draws its faces and counts no earlier results, but "
+            f"got {'--data' if args.data is not None else '--results'}; leave that out"
+        )
+    return rehearsal(study)
 
 
 def _check_no_sources(study: Study) -> None:
@@ -347,6 +368,36 @@ def _done(cells: list[Cell], out: Path, results: list[Path], trust: bool) -> dic
     if out.is_dir():
         folders += [run for run in runs_below(out) if run.name not in names]
     return find_done(cells, folders, partial(identify, trust=trust))
+
+
+def _write_array(
+    sources: list[Job],
+    jobs: list[Job],
+    out: Path,
+    study: Study,
+    args: argparse.Namespace,
+    console: Console,
+) -> int:
+    """Write what is not done as an array job; cells whose source is missing come in a later one."""
+    several = [job for job in sources if not job.done] or jobs
+    todo = [
+        job
+        for job in several
+        if not job.done and (args.retry_failed or job.folder.state != "failed")
+    ]
+    if not todo:
+        say(console, "There is no cell to train; the same command without --slurm collects them.")
+        return 0
+    write_array(args.slurm, study.name, todo, out)
+    then = "the same command again writes the cells that start from them"
+    if several is jobs:
+        then = "the same command without --slurm collects them"
+    say(
+        console,
+        f"Written: {len(todo)} cells for sbatch {args.slurm} (what your cluster wants to know goes "
+        f"before its name: --partition, --gres, --time); when they are done, {then}.",
+    )
+    return 0
 
 
 def _train(

@@ -65,7 +65,7 @@ class Augmentation:
 
 def to_float(images: Tensor) -> Tensor:
     """Scale uint8 images to [0, 1]."""
-    return images.float().div_(255)
+    return images / 255
 
 
 def random_affine(

@@ -21,9 +21,20 @@ class Batch(NamedTuple):
     soft: Tensor | None = None  # (B, K) float32 label distributions
     mask: Tensor | None = None  # (B, H, W) of a region: uint8, then float with the image
 
+    def to(self, device: torch.device) -> "Batch":
+        """Move it; Lightning calls this instead of walking through the fields."""
+        if self.image.device == device:
+            return self
+        ahead = device.type not in ("cpu", "mps")  # as Lightning does with tensors
+        moved = [None if t is None else t.to(device, non_blocking=ahead) for t in self]
+        return Batch._make(moved)
+
 
 class Part(Dataset[Batch]):
-    """One part of a split, in memory, indexed by whole batches.
+    """One part of a split, indexed by whole batches.
+
+    Pictures are taken out of the data set batch by batch: nothing is held twice, and of a data set
+    in a file nothing but what the system keeps of it.
 
     >>> from fer_lightning.data.faces import drawn_faces
     >>> part = Part(drawn_faces(20, with_masks=False), np.array([3, 5, 8]))
@@ -33,7 +44,7 @@ class Part(Dataset[Batch]):
     """
 
     def __init__(self, data: ImageSet, rows: Rows) -> None:
-        self.image = torch.from_numpy(data.images[rows])
+        self.images, self.rows = data.images, rows
         self.label = torch.from_numpy(data.labels[rows])
         self.row = torch.from_numpy(rows)
         self.soft = None if data.soft is None else torch.from_numpy(data.soft[rows])
@@ -47,7 +58,8 @@ class Part(Dataset[Batch]):
 
     def __getitems__(self, places: list[int]) -> Batch:
         at = torch.tensor(places)
-        image, label, row = (t.index_select(0, at) for t in (self.image, self.label, self.row))
+        image = torch.from_numpy(self.images[self.rows[places]])
+        label, row = (t.index_select(0, at) for t in (self.label, self.row))
         soft, mask = (None if t is None else t[at] for t in (self.soft, self.mask))
         return Batch(image, label, row, soft, mask)
 

@@ -7,8 +7,8 @@ import shutil
 import time
 import uuid
 import warnings
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from hashlib import blake2b, sha256
 from os import PathLike
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from fer_lightning.data.image_set import ImageSet
 from fer_lightning.data.readers import ReadOptions, read
 from fer_lightning.data.readers.detect import locate
+from fer_lightning.data.readers.room import room_in, whole_file
 from fer_lightning.data.readers.trees import FolderTree
 from fer_lightning.data.twins import VERSION, Twins, find_twins
 from fer_lightning.errors import UserError
@@ -130,7 +131,11 @@ def write_entry(root: Path, name: str, found: ImageSet, source: str) -> None:
     try:
         arrays = {key: getattr(found, key) for key in _ARRAYS if getattr(found, key) is not None}
         for key, array in arrays.items():
-            np.save(unfinished / f"{key}.npy", array, allow_pickle=False)
+            written = whole_file(array) if key == "images" else None
+            if written is not None and written.stat().st_dev == unfinished.stat().st_dev:
+                written.rename(unfinished / f"{key}.npy")
+            else:
+                np.save(unfinished / f"{key}.npy", array, allow_pickle=False)
         meta = {
             "source": source,
             "name": found.name,
@@ -215,10 +220,33 @@ def load(
         kept = _open_or_remove(root / name)
         if kept is not None:
             return kept
-    found = read(path, **options)
-    if _state(source, options) != state:  # changed while it was read
-        return found
-    return _keep(found, roots, name, str(source))
+    with _scratch(roots) as folder, room_in(folder):
+        found = read(path, **options)
+        if _state(source, options) != state:  # changed while it was read
+            return found
+        return _keep(found, roots, name, str(source))
+
+
+@contextmanager
+def _scratch(roots: list[Path]) -> Iterator[Callable[[], Path | None]]:
+    """Give a way to make a folder for pictures while they are read, where the entry will be."""
+    made: list[Path] = []
+
+    def make() -> Path | None:
+        for root in () if made else roots:
+            folder = root / f"{_UNFINISHED}{uuid.uuid4().hex}"
+            with suppress(OSError):  # nothing can be written there
+                _make_root(root)
+                folder.mkdir()
+                made.append(folder)
+                break
+        return made[0] if made else None
+
+    try:
+        yield make
+    finally:
+        for folder in made:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _open_or_remove(entry: Path) -> ImageSet | None:

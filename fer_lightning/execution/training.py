@@ -25,7 +25,9 @@ Outcome = Literal["done", "failed", "stopped"]
 TICK = 0.2  # seconds between looks at a training
 SOON, AT_LAST = 3.0, 8.0  # seconds after SIGTERM: an exception, the end of the process
 PATIENCE = 60.0  # seconds that a training may take to end when asked to
-OF_ONE_RUN = ("WANDB_RUN_ID", "WANDB_SWEEP_ID", "WANDB_SWEEP_PARAM_PATH")  # never of many
+OF_ONE_RUN = (  # never of many: which run it is on W&B, and that SLURM starts its processes
+    *("WANDB_RUN_ID", "WANDB_SWEEP_ID", "WANDB_SWEEP_PARAM_PATH", "SLURM_NTASKS"),
+)
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 INTERRUPTED, TERMINATED = 130, 143  # exit codes of a training after Ctrl-C and SIGTERM
 HELD = "FER_LIGHTNING_HELD"  # the folder whose lock a study or sweep holds for this process
@@ -201,7 +203,7 @@ class Training:
         command: the process.
         done: whether there is nothing left to do.
         prepare: writes what the process reads.
-        environment: variables beside this process's, of which those of one W&B run are left out.
+        environment: variables beside this process's, of which those of a single run are left out.
     """
 
     def __init__(
@@ -290,7 +292,7 @@ class Training:
 
 
 def _inherited() -> dict[str, str]:
-    """The environment without what says which single run on W&B a process is."""
+    """The environment without what is said of a single run."""
     return {name: value for name, value in os.environ.items() if name not in OF_ONE_RUN}
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from fer_lightning.execution.study.cells import CellFolder
 
 PATIENCE = 90.0  # seconds that all trainings together may take to end
+LOST_HOSTS = 3  # that a training may outlive; another host then goes on with it
 Command = Callable[["CellFolder"], list[str]]  # trains a folder, or goes on with it
 Prepare = Callable[[], None]  # writes what the training of a folder reads
 
@@ -119,9 +120,10 @@ class RayWorkers:
         self.ray = _connect(address)
         found = self.ray.cluster_resources()
         gpus, most = int(found.get("GPU", 0)), int(found.get("CPU", 1))
-        cpus = min(cpus, most)
+        hosts = [host["Resources"].get("CPU", 0) for host in self.ray.nodes() if host["Alive"]]
+        cpus = min([cpus, *(int(many) for many in hosts if many >= 1)])  # no worker spans two
         needs = {"num_gpus": 1} if gpus else {"num_cpus": cpus}
-        self.remote = self.ray.remote(max_retries=0, **needs)(_on_worker)
+        self.remote = self.ray.remote(max_retries=LOST_HOSTS, **needs)(_on_worker)
         self.most = parallel or gpus or max(1, most // cpus)
         self.at_work: dict[str, Any] = {}
 

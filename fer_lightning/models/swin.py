@@ -73,9 +73,9 @@ class Swin(VisionModel):
                     f"expected {embed_dim * 2**stage} channels divisible by the heads of stage "
                     f"{stage + 1} but got {count} heads; change embed_dim or heads"
                 )
-        from timm.models.swin_transformer import SwinTransformer  # slow to import
+        from fer_lightning.models.layers.windows import SwinTransformer, quicken  # slow to import
 
-        self.backbone = SwinTransformer(
+        backbone = SwinTransformer(
             img_size=image_size,
             patch_size=patch_size,
             in_chans=in_chans,
@@ -86,6 +86,7 @@ class Swin(VisionModel):
             window_size=window_size,
             drop_path_rate=drop_path,
         )
+        self.backbone = quicken(backbone)
         self.head = nn.Linear(self.backbone.num_features, num_classes)
         nn.init.trunc_normal_(self.head.weight, std=0.02)  # as timm does
         nn.init.zeros_(self.head.bias)

@@ -5,6 +5,7 @@ import io
 import math
 import pickle
 import pickletools
+import struct
 import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -39,7 +40,9 @@ NAMED = frozenset(
     }
 )
 MOST_STEPS = 2_000_000  # of a pickle; a checkpoint of this package takes about 10,000
-LEGACY_PICKLES = 4  # of the format before torch 1.6; the last holds the values
+LEGACY_PICKLES = 5  # of the format before torch 1.6; the last two hold the values and their keys
+ZIP = b"PK\x03\x04"  # the first bytes, by which torch tells its two formats apart
+END, END_64 = 22, 98  # bytes behind an archive's list of members
 FREE = 1 << 20  # bytes that any file may ask for
 MOST_TIMES = 4  # how often the tensors may hold the bytes of the file; tied weights are in it once
 UNCOUNTED = "num_batches_tracked"  # of BatchNorm: says nothing about an architecture
@@ -108,6 +111,7 @@ NOT_TORCH = (
     AssertionError,
     OSError,
     MemoryError,
+    struct.error,
     zipfile.BadZipFile,
 )
 
@@ -120,12 +124,15 @@ def load_torch(path: Path) -> Any:
         NOT_TORCH: it is damaged, or asks for more memory.
     """
     size = path.stat().st_size
-    if zipfile.is_zipfile(path):
-        _check_zip(path, size)
-    else:
-        with path.open("rb") as file:  # of before torch 1.6: pickles one after the other
+    with path.open("rb") as file:
+        if file.read(len(ZIP)) == ZIP:
+            file.seek(-min(size, END_64), io.SEEK_END)
+            _check_end(file.read(), size)
+            _check_zip(path, size)
+        else:  # of before torch 1.6: pickles one after the other
+            file.seek(0)
             for number in range(LEGACY_PICKLES):
-                most = max(size, FREE) if number == LEGACY_PICKLES - 1 else None
+                most = max(size, FREE) if number >= LEGACY_PICKLES - 2 else None
                 _check_names(file, most, old=True)
     content = torch.load(path, map_location="cpu", weights_only=True)
     needed = sum(tensor.numel() * tensor.element_size() for tensor in _tensors(content))
@@ -134,13 +141,35 @@ def load_torch(path: Path) -> Any:
     return content
 
 
+def _check_end(end: bytes, size: int) -> None:
+    """Refuse an archive whose list of members does not lie right before its end.
+
+    Python would read it there, and torch where a number in the file says.
+
+    Args:
+        end: the last bytes of the file.
+        size: of the file, bytes.
+    """
+    magic, length, offset, comment = struct.unpack("<4s8xIIH", end[-END:])
+    place, whole = size - END, magic == b"PK\x05\x06" and not comment
+    if end[-END - 20 :][:4] == b"PK\x06\x07":  # numbers of 64 bits
+        place, small = size - END_64, (length, offset)
+        magic, length, offset, found = struct.unpack("<4s36xQQ8xQ", end[: END_64 - END - 4])
+        fit = all(
+            one in (0xFFFFFFFF, two) for one, two in zip(small, (length, offset), strict=True)
+        )
+        whole = whole and magic == b"PK\x06\x06" and found == place and fit
+    if not whole or offset + length != place:
+        raise ValueError("its list of members could be read at two places")
+
+
 def _check_zip(path: Path, size: int) -> None:
     with zipfile.ZipFile(path) as archive:
         members = archive.infolist()
         if sum(member.file_size for member in members) > size:  # compressed, or one inside another
             raise ValueError(f"it unpacks to more than its {size:,} bytes")
         for member in members:
-            if member.filename.endswith("/data.pkl"):
+            if member.filename.lower().endswith("data.pkl"):  # torch finds it in capitals, too
                 _check_names(io.BytesIO(archive.read(member)))
 
 

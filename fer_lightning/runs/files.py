@@ -14,16 +14,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, NamedTuple, TypeVar
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from fer_lightning.arrays import read_npz
 from fer_lightning.errors import UserError
 from fer_lightning.keys import EPOCH
 from fer_lightning.schema import read_mapping
+
+if TYPE_CHECKING:
+    import pandas as pd  # slow to import: a training needs none
 
 T = TypeVar("T")
 Arrays = dict[str, NDArray[Any]]
@@ -89,8 +91,10 @@ class Metrics(NamedTuple):
     damage: str = ""  # a sentence on lines that were left out
 
     @property
-    def table(self) -> pd.DataFrame:
+    def table(self) -> "pd.DataFrame":
         """One row per epoch; NaN where nothing was logged."""
+        import pandas as pd
+
         return pd.DataFrame([{EPOCH: epoch, **row} for epoch, row in self.rows.items()])
 
 
@@ -124,12 +128,14 @@ def read_config(path: Path) -> dict[str, Any]:
     return read_mapping(path, "the config.yaml of another run")
 
 
-def read_csv(path: Path) -> pd.DataFrame:
+def read_csv(path: Path) -> "pd.DataFrame":
     """Read a CSV file with a header.
 
     Raises:
         UserError: it is missing, too large or no CSV.
     """
+    import pandas as pd
+
     try:
         table = pd.read_csv(io.BytesIO(_read(path, MAX_CSV)))
     except (ValueError, pd.errors.ParserError) as error:  # also EmptyDataError, UnicodeDecodeError
@@ -139,7 +145,7 @@ def read_csv(path: Path) -> pd.DataFrame:
     return table
 
 
-def read_focus(path: Path) -> pd.DataFrame:
+def read_focus(path: Path) -> "pd.DataFrame":
     """Read a focus table; rows of older versions, which name no method, are the paper's."""
     table = read_csv(path)
     if len(table) and "method" not in table:
@@ -147,7 +153,7 @@ def read_focus(path: Path) -> pd.DataFrame:
     return table
 
 
-def read_focus_samples(path: Path) -> pd.DataFrame:
+def read_focus_samples(path: Path) -> "pd.DataFrame":
     """Read the focus of single images; a fit's table has other names and one resolution."""
     table = read_focus(path)
     if len(table) and "resolution" not in table:

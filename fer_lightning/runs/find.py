@@ -13,7 +13,7 @@ STUDY = "study.json"  # the cells of a study and where their folders lie
 # a folder with one of these is a run's
 MARKS = [FILES[name].name for name in ("summary", "config", "cell", "metrics", "tensorboard")]
 DEEPEST = 4  # folders between a run and the folder that was given
-MOST = 10_000  # entries of a folder, and run folders
+MOST = 100_000  # entries of a folder, and run folders
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from fer_lightning.errors import UserError
+from fer_lightning.runs.choices import same_settings
 from fer_lightning.runs.files import FILES, atomic, write_json
 
 __all__ = [
@@ -109,7 +110,7 @@ def unfinished_run(root: Path, config: str) -> RunFolder | None:
     same = [
         folder
         for folder in map(RunFolder, root.glob("*"))
-        if folder.config.is_file() and folder.config.read_bytes() == config.encode()
+        if folder.config.is_file() and same_settings(config, folder.config)
     ]
     newest_last = sorted(same, key=lambda f: (not f.complete, f.config.stat().st_mtime_ns))
     return newest_last[-1] if same else None

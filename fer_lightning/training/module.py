@@ -15,6 +15,7 @@ from fer_lightning.errors import UserError
 from fer_lightning.keys import Stage, key
 from fer_lightning.models.base import VisionModel
 from fer_lightning.training.checkpoint import check_description, describe_run, take_scale
+from fer_lightning.training.compiled import Trial, batch_sizes, try_compiled
 from fer_lightning.training.losses import (
     AdaptiveWeighting,
     AttentionRegulariser,
@@ -82,7 +83,8 @@ class Classifier(L.LightningModule):
         class_weights: ``balanced`` weighs a class by the inverse of its frequency.
         transfer: where the model starts from and what of it learns.
         compile: run the model through ``torch.compile``; training steps with a regulariser or
-            weighting are not compiled.
+            weighting are not compiled. ``auto`` tries a few steps and compiles where the run ends
+            earlier for it.
         regulariser: draws attention to face regions; ``train/loss`` stays the cross-entropy.
         weighting: weighs the images of a batch; ``train/loss`` stays their plain mean.
     """
@@ -102,7 +104,7 @@ class Classifier(L.LightningModule):
         label_smoothing: float = 0.0,
         class_weights: Literal["none", "balanced"] = "none",
         transfer: Transfer = Transfer(),  # noqa: B008 (frozen)
-        compile: bool = False,
+        compile: bool | Literal["auto"] = False,
         regulariser: AttentionRegulariser | None = None,
         weighting: AdaptiveWeighting | None = None,
     ) -> None:
@@ -125,7 +127,8 @@ class Classifier(L.LightningModule):
         self._steps: list[tuple[Tensor, Tensor, Tensor]] = []  # loss, logits, label
         self._terms: dict[str, list[Tensor]] = {}  # of the objective, by the name to log
         self.weighed: list[Weighed] = []  # this epoch's steps with adaptive weighting
-        if compile:
+        self.compiles = compile
+        if compile is True:
             net.compile()
 
     def forward(self, x: Tensor) -> Tensor:
@@ -156,6 +159,25 @@ class Classifier(L.LightningModule):
         """
         if self.regulariser is not None:
             data.check_regions(self.regulariser.region)
+
+    def choose_compiled(self, trainer: L.Trainer, data: "FERDataModule") -> Trial:
+        """Try ``torch.compile`` on batches like those of a run; use it if the run ends earlier."""
+        images, batch = len(data.split.train), data.batch_size
+        per_epoch = math.ceil(images / (batch * trainer.world_size))
+        planned = [trainer.max_steps, (trainer.max_epochs or 0) * per_epoch]
+        steps = min((number for number in planned if number > 0), default=per_epoch)
+        if self.objective is not None:
+            return Trial(steps, 0, problem="a regulariser or weighting is not compiled")
+        self.net.set_scale(**data.pixel_scale)
+        seen, unseen = batch_sizes(images, batch), len(data.split.val)
+        return try_compiled(
+            self.net,
+            seen,
+            batch_sizes(unseen, data.eval_batch_size),
+            steps,
+            trainer.strategy.root_device,
+            trainer.precision_plugin.forward_context,
+        )
 
     def on_fit_start(self) -> None:
         """Start from other weights, where wanted, unless a training goes on."""

@@ -1,14 +1,12 @@
 """A run that is killed while it writes a checkpoint, or moved, ends as if nothing had happened."""
 
-import itertools
 import json
 import os
 import shutil
-import tempfile
-from pathlib import Path
 
 import pytest
 import torch
+from file_systems import another
 from tiny_run import EPOCHS, kill_after, kill_at, killed, results, train
 
 from fer_lightning.cli import main as cli
@@ -17,20 +15,14 @@ from fer_lightning.errors import UserError
 
 
 @pytest.fixture
-def elsewhere():
+def elsewhere(tmp_path):
     """A folder on another file system than the temporary folder."""
-    shared = Path("/dev/shm")
-    if not shared.is_dir() or shared.stat().st_dev == Path(tempfile.gettempdir()).stat().st_dev:
-        pytest.skip("there is no second file system")
-    with tempfile.TemporaryDirectory(dir=shared) as folder:
-        yield Path(folder)
+    with another(tmp_path) as folder:
+        yield folder
 
 
 def names(folder):
     return sorted(path.name for path in (folder / "checkpoints").iterdir())
-
-
-WRITES = ("sendfile", "fsync", "link", "replace", "rename")  # what a checkpoint is moved with
 
 
 def test_killed_in_the_write_on_another_file_system(undisturbed, elsewhere):
@@ -39,21 +31,6 @@ def test_killed_in_the_write_on_another_file_system(undisturbed, elsewhere):
     train(elsewhere / "run", resume=True)
     assert results(elsewhere / "run") == undisturbed
     assert names(elsewhere / "run") == ["best.ckpt", "last.ckpt"]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("place", ["here", "elsewhere"])
-def test_killed_at_every_write(undisturbed, place, request, tmp_path):
-    """Also of tables and the summary, until a run comes to its end before the kill."""
-    root = tmp_path if place == "here" else request.getfixturevalue("elsewhere")
-    for number in itertools.count(1):
-        folder = root / f"run-{number}" / "run"
-        if not killed(folder, kill_at(WRITES, number)):
-            break
-        train(folder, resume=(folder / "config.yaml").is_file())
-        assert results(next(folder.parent.iterdir())) == undisturbed, number
-        shutil.rmtree(folder.parent)
-    assert number > 4 * EPOCHS
 
 
 @pytest.mark.parametrize("size", [0, 5000])

@@ -6,14 +6,16 @@ import signal
 import subprocess
 import tempfile
 import time
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from hashlib import pbkdf2_hmac
 
 import lightning as L
 import pytest
+from file_systems import mounted
 from tiny_run import exit_code, forked, kill_after, killed, results, train
 
 from fer_lightning.api import training_run
+from fer_lightning.cli import main as cli
 from fer_lightning.errors import UserError
 from fer_lightning.execution.training import TERMINATED
 
@@ -63,44 +65,45 @@ def test_ends_within_ten_seconds(undisturbed, tmp_path, hook, act, capfd):
     assert results(tmp_path / "run") == undisturbed
 
 
-def test_a_second_one_is_refused(undisturbed, tmp_path, monkeypatch):
-    mark = tmp_path / "mark"
+def test_a_second_one_is_refused(undisturbed, tmp_path, capfd):
+    mark, run = tmp_path / "mark", tmp_path / "run"
 
     def wait():
         mark.touch()
         time.sleep(600)
 
-    child = forked(lambda: train(tmp_path / "run", callbacks=[Act("on_validation_end", wait)]))
+    child = forked(lambda: train(run, callbacks=[Act("on_validation_end", wait)]))
     wait_for(mark)
+    refused = f"the only training in {run} but process {child} is at work there"
     try:
-        with pytest.raises(UserError, match=f"the only training in .*run but process {child} is"):
-            train(tmp_path / "run", resume=True, callbacks=[Act()])
+        with pytest.raises(UserError, match=refused):
+            train(run, resume=True, callbacks=[Act()])
+        assert cli(["fit", f"--config={run / 'config.yaml'}", f"--resume={run}"]) == 2
+        assert refused in " ".join(capfd.readouterr().err.split())
     finally:
         os.kill(child, signal.SIGKILL)
         exit_code(child)
-    train(tmp_path / "run", resume=True, callbacks=[Act()])
-    assert results(tmp_path / "run") == undisturbed
+    train(run, resume=True, callbacks=[Act()])
+    assert results(run) == undisturbed
 
 
-def test_a_report_that_was_not_finished_is_written(tmp_path, monkeypatch):
-    def die(folder):
-        os.kill(os.getpid(), signal.SIGKILL)
+def test_a_report_that_was_not_finished_is_written(tmp_path):
+    run, page = tmp_path / "run", tmp_path / "run" / "report.html"
 
     def call():
-        training_run.write_page = die
-        train(tmp_path / "run", report=True)
+        training_run.write_page = lambda _: os.kill(os.getpid(), signal.SIGKILL)
+        train(run, report=True)
 
     assert exit_code(forked(call)) == -signal.SIGKILL
-    assert (tmp_path / "run" / "summary.json").is_file()
-    written = []
-    monkeypatch.setattr(training_run, "write_page", lambda folder: written.append(folder))
-    train(tmp_path / "run", resume=True)
-    assert not written, "it is not wanted"
-    train(tmp_path / "run", resume=True, report=True)
-    assert written == [tmp_path / "run"]
-    (tmp_path / "run" / "report.html").touch()
-    train(tmp_path / "run", resume=True, report=True)
-    assert len(written) == 1, "it is there"
+    assert (run / "summary.json").is_file()
+    assert not page.exists()
+    train(run, resume=True)
+    assert not page.exists(), "it is not wanted"
+    train(run, resume=True, report=True)
+    assert page.read_text().rstrip().endswith("</html>")
+    written = page.stat().st_mtime_ns
+    train(run, resume=True, report=True)
+    assert page.stat().st_mtime_ns == written, "it is there"
 
 
 def test_a_removed_folder_is_named(tmp_path):
@@ -114,15 +117,12 @@ def test_a_removed_folder_is_named(tmp_path):
 @pytest.fixture
 def small(tmp_path):
     """A file system of 400 kB, to be filled or made read-only."""
-    folder = tmp_path / "small"
-    folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", str(folder)]
-    try:
-        subprocess.run(mount, check=True, capture_output=True)
-    except (OSError, subprocess.CalledProcessError):
-        pytest.skip("this user cannot mount a file system")
-    yield folder
-    subprocess.run(["umount", str(folder)], check=True)
+    with ExitStack() as stack:
+        try:
+            folder = stack.enter_context(mounted(tmp_path / "small", "400k"))
+        except OSError:
+            pytest.skip("this user cannot mount a file system")
+        yield folder
 
 
 def test_a_read_only_folder_is_named(small):
@@ -167,3 +167,10 @@ def test_the_place_with_less_room_is_named(small, tmp_path, monkeypatch):
     assert f"room for the run in {small} but" in training_run.why_not_written(full, tmp_path)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     assert f"room for the run in {small} but" in training_run.why_not_written(full, small)
+
+
+def test_no_temporary_folder_is_named(tmp_path):
+    """As Python says it where it can write into none of those that it knows."""
+    error = FileNotFoundError(2, "No usable temporary directory found in ['/tmp']")
+    told = training_run.why_not_written(error, tmp_path)
+    assert told.startswith("expected room for the run in the temporary folder but the disk is full")

@@ -13,13 +13,14 @@ import pytest
 import torch
 from explain_samples import FACES, save_net, tiny_vit, write
 
-from fer_lightning.commands.checkpoints import load_own_and_newest
+from fer_lightning.commands.checkpoints import load_shipped_and_newest
 from fer_lightning.data import face_finder
 from fer_lightning.data.face_finder import Face
 from fer_lightning.data.faces import drawn_faces
 from fer_lightning.data.labels import FER_CLASSES
 from fer_lightning.data.networks import FACE_DETECTOR, network_at_hand
 from fer_lightning.models import CNN, ViT
+from fer_lightning.models.shipped_weights import shipped
 
 AT_HAND = network_at_hand(FACE_DETECTOR)
 
@@ -221,14 +222,17 @@ def test_the_package_s_own_model_answers_where_none_is_given(run):
     assert [row["checkpoint"] for row in rows("out2")] == ["old", "flagship"]
 
 
-def test_the_page_shows_it_beside_the_newest_runs_of_the_same_classes(run):
-    assert [one.name for one in load_own_and_newest(3)] == ["flagship"]
+def test_the_page_shows_all_shipped_ones_beside_the_newest_runs_of_the_same_classes(run):
+    own = ["flagship", *(name for name in shipped() if name != "flagship")]
+    assert [one.name for one in load_shipped_and_newest(3)] == own
+    assert all(one.is_shipped for one in load_shipped_and_newest(3))
     finished_runs()
-    assert [one.name for one in load_own_and_newest(3)] == ["flagship", "new", "old"]
-    assert [one.name for one in load_own_and_newest(1)] == ["flagship", "new"]
+    found = load_shipped_and_newest(3)
+    assert [one.name for one in found if not one.is_shipped] == ["new", "old"]
+    assert [one.name for one in load_shipped_and_newest(1)] == [*own, "new"]
     net = ViT(num_classes=2, dim=16, depth=1, heads=2)
     save_net(net, "runs/new/checkpoints/best.ckpt", classes=["cat", "dog"])
-    assert [one.name for one in load_own_and_newest(3)] == ["flagship", "old"]
+    assert [one.name for one in load_shipped_and_newest(3)] == [*own, "old"]
 
 
 def test_lightning_s_form_stays(run, monkeypatch):

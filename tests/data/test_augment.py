@@ -141,3 +141,9 @@ def test_without_erasing_the_random_numbers_are_those_of_before():
     first = augment(images, Augmentation(), torch.Generator().manual_seed(0))
     affine = random_affine(4, Augmentation(), images.device, torch.Generator().manual_seed(0), 16)
     assert first.equal(warp(images, affine, Augmentation()))
+
+
+def test_the_scale_is_exact():
+    bytes_ = torch.arange(256, dtype=torch.uint8)
+    assert to_float(bytes_).dtype == torch.float32
+    assert torch.equal(to_float(bytes_), bytes_.float().div_(255))

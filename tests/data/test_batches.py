@@ -1,6 +1,10 @@
+import numpy as np
 import pytest
+import torch
+from lightning.fabric.utilities import move_data_to_device
 
-from fer_lightning.data.batches import EvalBatches, TrainBatches
+from fer_lightning.data.batches import EvalBatches, Part, TrainBatches
+from fer_lightning.data.faces import drawn_faces
 
 
 @pytest.mark.parametrize("size", [1, 7, 64, 129, 1000])
@@ -32,3 +36,11 @@ def test_order_changes_with_epoch_and_seed_only():
     assert order(1, 0) == order(1, 0)
     assert order(1, 0) != order(1, 1)
     assert order(1, 0) != order(2, 0)
+
+
+def test_a_batch_is_moved_with_all_that_it_has():
+    part = Part(drawn_faces(20, with_masks=False), np.arange(4))
+    batch = part.__getitems__([0, 2])
+    assert batch.to(torch.device("cpu")) is batch
+    moved = move_data_to_device(batch, "meta")  # Lightning's, which finds `to`
+    assert [None if t is None else t.device.type for t in moved] == [*["meta"] * 3, None, None]

@@ -37,6 +37,21 @@ def test_a_ray_that_does_not_start(monkeypatch, address, where):
         RayWorkers(command, address)
 
 
+@pytest.mark.parametrize(("hosts", "cpus", "most"), [([1, 1], 1, 2), ([0, 4], 2, 2), ([1], 1, 1)])
+def test_a_worker_fits_on_one_host_and_outlives_it(monkeypatch, hosts, cpus, most):
+    asked = {}
+    ray = SimpleNamespace(
+        init=lambda **options: None,
+        cluster_resources=lambda: {"CPU": sum(hosts)},
+        nodes=lambda: [{"Alive": True, "Resources": {"CPU": many}} for many in hosts],
+        remote=lambda **options: asked.update(options) or (lambda function: function),
+    )
+    monkeypatch.setitem(sys.modules, "ray", ray)
+    workers = RayWorkers(command, "there:6379")
+    assert (asked["num_cpus"], workers.free) == (cpus, most)
+    assert asked["max_retries"] > 0
+
+
 @pytest.mark.slow
 def test_all_cells_and_a_failing_one(tmp_path):
     pytest.importorskip("ray")

@@ -6,7 +6,8 @@ import pytest
 from tiny_run import exit_code, forked, results, train
 from write_faults import DIED, Writes, dies, full, weights
 
-SOME = (0.1, 0.5, 0.9)  # of all writes, where every one would take minutes
+SOME = (0.27, 0.9)  # of all writes, where every one would take minutes: a checkpoint, predictions
+FEW = 30  # writes of a run that goes on, at least
 
 
 def resumed(folder, whole):
@@ -18,12 +19,12 @@ def resumed(folder, whole):
     assert weights(last) == whole[1]
 
 
-def disturbed(folder, number, act):
+def disturbed(folder, number, act, resume=False):
     """Train in a child process, forked from this warm one; return its exit code."""
 
     def call():
         with Writes(folder, number, act):
-            train(folder)
+            train(folder, resume)
 
     return exit_code(forked(call))
 
@@ -39,30 +40,41 @@ def check_full(folder, number, whole, capfd):
     told = capfd.readouterr().err
     assert code in (0, 2), f"write {number}: {told}"  # never a traceback
     if code == 2:
-        assert "the disk is full (No space left on device)" in told
+        assert "(No space left on device)" in told
         assert told.count("expected") == 1
     resumed(folder, whole)
 
 
 @pytest.mark.parametrize("share", SOME)
-def test_death_at_some_writes(tmp_path, whole, share):
-    check_death(tmp_path / "run", max(1, round(share * whole[2])), whole)
+def test_death_at_some_writes(place, whole, share):
+    check_death(place / "run", round(share * whole[2]), whole)
 
 
 @pytest.mark.parametrize("share", SOME)
-def test_a_full_disk_at_some_writes(tmp_path, whole, share, capfd):
-    check_full(tmp_path / "run", max(1, round(share * whole[2])), whole, capfd)
+def test_a_full_disk_at_some_writes(place, whole, share, capfd):
+    check_full(place / "run", round(share * whole[2]), whole, capfd)
 
 
 @pytest.mark.slow
-def test_death_at_every_write(tmp_path, whole):
+def test_death_at_every_write(place, whole):
     for number in range(1, whole[2] + 1):
-        check_death(tmp_path / str(number) / "run", number, whole)
-        shutil.rmtree(tmp_path / str(number))
+        check_death(place / str(number) / "run", number, whole)
+        shutil.rmtree(place / str(number))
 
 
 @pytest.mark.slow
-def test_a_full_disk_at_every_write(tmp_path, whole, capfd):
+def test_a_second_death_after_every_write(place, whole):
     for number in range(1, whole[2] + 1):
-        check_full(tmp_path / str(number) / "run", number, whole, capfd)
-        shutil.rmtree(tmp_path / str(number))
+        folder = place / str(number) / "run"
+        assert disturbed(folder, number, dies) == DIED
+        if (folder / "config.yaml").is_file() and not (folder / "summary.json").is_file():
+            assert disturbed(folder, 1 + number % FEW, dies, resume=True) == DIED
+        resumed(folder, whole)
+        shutil.rmtree(folder.parent)
+
+
+@pytest.mark.slow
+def test_a_full_disk_at_every_write(place, whole, capfd):
+    for number in range(1, whole[2] + 1):
+        check_full(place / str(number) / "run", number, whole, capfd)
+        shutil.rmtree(place / str(number))

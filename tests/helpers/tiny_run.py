@@ -4,6 +4,8 @@ import json
 import os
 import signal
 import sys
+from copy import copy
+from functools import cache
 from pathlib import Path
 
 import lightning as L
@@ -18,12 +20,20 @@ EPOCHS = 4
 TIMES = ["train/epoch_seconds", "train/images_per_second"]
 
 
+@cache
+def faces():
+    """Drawn once; a forked process has them, too."""
+    data = fl.drawn_faces(105, image_size=32)
+    _ = data.image_set
+    return data
+
+
 def train(folder, resume=False, quiet=True, mode=True, callbacks=(), report=False):
     """A tiny ViT that learns so slowly that its first epoch stays the best."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)  # a forked process cannot use its parent's
+    data = copy(faces())
     L.seed_everything(1, verbose=False)
-    data = fl.drawn_faces(105, image_size=32)
     model = fl.create_model("vit", patch_size=8, dim=8, depth=1, heads=2, dropout=0.1, **data.sizes)
     try:
         return fl.train(

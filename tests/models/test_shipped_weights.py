@@ -59,14 +59,14 @@ def test_every_shipped_file(name):
         assert made(images).isfinite().all()
 
 
-def test_the_flagship_is_shipped():
-    assert "flagship" in shipped()
+def test_ours_and_the_paper_s_pair_are_shipped():
+    assert list(shipped()) == ["cnn", "flagship", "vit"]
 
 
 def test_a_model_without_shipped_weights():
-    with pytest.raises(UserError, match="whose weights come with the package but got 'cnn'"):
-        create_model("cnn", pretrained=True)
-    assert create_model("cnn", pretrained=False)
+    with pytest.raises(UserError, match="whose weights come with the package but got 'swin'"):
+        create_model("swin", pretrained=True)
+    assert create_model("swin", pretrained=False)
 
 
 def test_other_sizes_than_the_weights_have():
@@ -117,6 +117,23 @@ def test_weights_of_another_shape(net, tmp_path):
     write_half(path, net.state_dict(), other)
     with pytest.raises(UserError, match="missing or of another shape"):
         load_net(path)
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize("name", ["cnn", "vit"])
+def test_the_paper_s_pair_is_as_good_as_its_cells(name):
+    """Half precision keeps the accuracy of the study's own test images."""
+    if not os.environ.get("FER2013"):
+        pytest.skip("set FER2013 to the path of the data set")
+    cell = CARD.parent / f"results/inductive_bias_gap/{name}-100pct-seed42"
+    told = json.loads((cell / "summary.json").read_text())
+    data = load_data(os.environ["FER2013"], duplicates="group")
+    test = data.test
+    assert data.image_set.fingerprint == told["fingerprint"]
+    net = create_model(name, pretrained=True).eval()
+    logits = answers(net, to_float(torch.from_numpy(test.images)), 64)
+    right = logits.argmax(1).numpy() == data.image_set.labels[data.split.test]
+    assert right.mean() == pytest.approx(told["test"]["acc"], abs=0.001)
 
 
 @pytest.mark.real_data

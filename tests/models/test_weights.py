@@ -1,6 +1,8 @@
 """Files of weights, the good and the bad."""
 
+import io
 import pickle
+import pickletools
 import zipfile
 
 import pytest
@@ -131,6 +133,73 @@ def test_a_file_cannot_ask_for_memory_by_a_number(tmp_path, state, call):
     torch.save(state, path)
     rewritten(path, lambda _: b"\x80\x02}X\x01\0\0\0a" + call + NUMBER + b"\x85Rs.")
     with pytest.raises(UserError, match="holds other objects"):
+        read_weights(path)
+
+
+HOSTILE = b"\x80\x02cbuiltins\nbytearray\n" + NUMBER + b"\x85R."
+
+
+def archive(**members):
+    """A torch file as `zipfile` writes it."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as written:
+        for name, data in {**members, "version": b"3\n", "byteorder": b"little"}.items():
+            written.writestr(f"archive/{name.replace('_', '.')}", data)
+    return file.getvalue()
+
+
+def after_pickles(data, number):
+    """Cut off the first pickles of a file of before torch 1.6, one after the other."""
+    file = io.BytesIO(data)
+    for _ in range(number):
+        list(pickletools.genops(file))
+    return file.tell()
+
+
+def fifth_pickle(old):
+    """Ask for memory where the format before torch 1.6 keeps the names of its storages."""
+    start, end = after_pickles(old, 4), after_pickles(old, 5)
+    return old[:start] + HOSTILE + old[end:]
+
+
+def cut_pickle(old):
+    """End inside of a number there, where torch fails in a way of its own."""
+    return old[: after_pickles(old, 4)] + b"\x80\x02X\xff"
+
+
+def two_formats(old):
+    """A file that is an archive for Python, and one of before torch 1.6 for torch."""
+    return HOSTILE + archive(data_pkl=b"\x80\x02}.")
+
+
+def two_lists(old):
+    """Python reads the list of members before the end, torch the one that a number points to."""
+    bad, good = archive(data_pkl=HOSTILE), archive(data_pkl=b"\x80\x02}.".ljust(len(HOSTILE)))
+    return bad[:-22] + good
+
+
+def capitals(old):
+    return archive(DATA_PKL=HOSTILE)
+
+
+@pytest.mark.parametrize("write", [fifth_pickle, cut_pickle, two_formats, two_lists, capitals])
+def test_a_number_cannot_hide(tmp_path, state, write, monkeypatch):
+    path = tmp_path / "a.pt"
+    torch.save(state, path, _use_new_zipfile_serialization=False)
+    path.write_bytes(write(path.read_bytes()))
+    monkeypatch.setattr(torch, "load", lambda *args, **kwargs: pytest.fail("torch would take it"))
+    with pytest.raises(UserError, match=r"holds other objects|damaged or of another kind"):
+        read_weights(path)
+
+
+def test_every_archive_that_torch_or_python_writes_is_read(tmp_path, state):
+    path = tmp_path / "a.pt"
+    torch.save(state, path)
+    assert read_weights(path).keys() == state.keys()
+    rewritten(path, bytes)
+    assert read_weights(path).keys() == state.keys()
+    path.write_bytes(path.read_bytes() + b"\0")
+    with pytest.raises(UserError, match="damaged or of another kind"):
         read_weights(path)
 
 

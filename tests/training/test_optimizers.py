@@ -60,3 +60,17 @@ def test_only_what_learns_is_given_to_the_optimizer(layer_decay):
         "embed.proj.bias",
     }
     assert torch.tensor([rate for rate, _ in found.values()]).min() > 0
+
+
+def test_no_gpu_is_looked_for_on_a_cpu(monkeypatch):
+    """The same step as torch's, without the search that it begins with."""
+    model, other = torch.nn.Linear(3, 2), torch.nn.Linear(3, 2)
+    other.load_state_dict(model.state_dict())
+    optimizers = make_optimizer(model, "adam", lr=0.1), torch.optim.Adam(other.parameters(), lr=0.1)
+    for optimizer, net in zip(optimizers, (model, other), strict=True):
+        for weight in net.parameters():
+            weight.grad = torch.ones_like(weight)
+        optimizer.step()
+    assert torch.equal(model.weight, other.weight)
+    monkeypatch.setattr(torch.accelerator, "current_accelerator", lambda **_: pytest.fail("looked"))
+    optimizers[0].step()

@@ -11,9 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fer_lightning.data.readers import limits
+from fer_lightning.data.readers.room import make_room
 from fer_lightning.data.readers.trees import FolderTree, Tree, unreadable
 from fer_lightning.errors import UserError
 
+Pixels = NDArray[np.uint8]
 # JPEG start-of-frame markers: C0..CF without DHT (C4), JPG (C8) and DAC (CC)
 _SOF = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 _SOS, _EOI = 0xDA, b"\xff\xd9"
@@ -200,7 +202,8 @@ def read_pictures(
     Without `image_size` they must share one; `colour` None keeps colours if there are any.
     """
     place = {name: row for row, name in enumerate(names)}
-    rows: dict[int, NDArray[np.uint8]] = {}
+    images: Pixels | None = None  # (N, C, H, W), made for the first picture
+    there = np.zeros(len(names), bool)
     damaged: list[str] = []
     native: dict[tuple[int, int], str] = {}  # size → the first file that has it
     all_grey = True
@@ -219,14 +222,25 @@ def read_pictures(
         all_grey &= picture.ndim == 2
         picture = to_grey(picture) if colour is False else picture
         picture = picture if image_size is None else resize(picture, image_size)
-        _check_fit(native, image_size, picture.nbytes * len(names), tree)
-        rows[place[name]] = picture
-    if not rows:
+        _check_one_size(native, image_size, tree)
+        channels = 3 if colour or picture.ndim == 3 else 1
+        if images is None or images.shape[1] < channels:
+            room = make_room((len(names), channels, *picture.shape[:2]), tree.path)
+            if images is not None:  # the first with a colour, after grey ones
+                for done in np.flatnonzero(there).tolist():
+                    room[done] = images[done]
+            images = room
+        row = place[name]
+        images[row] = picture if picture.ndim == 2 else picture.transpose(2, 0, 1)
+        there[row] = True
+    if images is None:
         raise UserError(f"expected pictures, but all {len(names)} in {tree.path} are damaged")
-    kept = sorted(rows)
-    is_colour = not all_grey if colour is None else colour
-    images = _stack([rows.pop(row) for row in kept], is_colour)
-    return Pictures(images, np.array(kept, np.int64), sorted(damaged), set(native), all_grey)
+    kept = np.flatnonzero(there)
+    if damaged:  # those behind a gap move up, one by one: a copy of all would take twice the room
+        for after, before in enumerate(kept.tolist()):
+            images[after] = images[before]
+        images = images[: len(kept)]
+    return Pictures(images, kept, sorted(damaged), set(native), all_grey)
 
 
 def conform(
@@ -244,36 +258,18 @@ def conform(
     return np.ascontiguousarray(images)
 
 
-def _check_fit(
-    native: dict[tuple[int, int], str], image_size: int | None, needed: int, tree: Tree
-) -> None:
+def _check_one_size(native: dict[tuple[int, int], str], image_size: int | None, tree: Tree) -> None:
     if image_size is None and len(native) > 1:
         (one, two) = native
         raise UserError(
             f"expected pictures of one size, but in {tree.path} {native[one]} has "
             f"{one[1]}x{one[0]} pixels and {native[two]} has {two[1]}x{two[0]}; give image_size"
         )
-    if needed > limits.MAX_IN_MEMORY:
-        raise UserError(
-            f"expected pictures that fit into memory, but those in {tree.path} would need "
-            f"{needed / limits.GIB:.0f} GiB; give a smaller image_size"
-        )
-
-
-def _stack(pictures: list[NDArray[np.uint8]], is_colour: bool) -> NDArray[np.uint8]:
-    if not is_colour:
-        return np.stack(pictures)[:, None]
-    height, width = pictures[0].shape[:2]
-    images = np.empty((len(pictures), 3, height, width), np.uint8)
-    for image, picture in zip(images, pictures, strict=True):
-        image[:] = picture if picture.ndim == 2 else picture.transpose(2, 0, 1)
-    return images
 
 
 # --- Any pictures a user has, made into what a model takes and what an overlay is drawn on
 
 
-Pixels = NDArray[np.uint8]
 MOST = 10_000  # pictures at once
 MOST_SIDE = 4096  # pixels of a model's input
 MIN_SIDE = 8  # pixels of the shorter side; below it no face can be seen
