@@ -48,7 +48,7 @@ def stop_in_mid_run(folder, how):
         assert time.monotonic() < until
         time.sleep(0.005)
     process.send_signal(how)
-    out, _ = process.communicate(timeout=60)
+    out, _ = process.communicate(timeout=300)
     assert not (folder / "runs/vit-seed42/summary.json").exists(), "stopped too late"
     return process.returncode, out
 

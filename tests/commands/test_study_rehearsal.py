@@ -30,6 +30,7 @@ IMAGES = 2100
 ACCURACY = {
     **{"cnn": 0.9, "vit": 0.3, "swin": 0.2, "vit_standard": 0.4, "vit_standard_schedule": 0.45},
     **{"cnn_standard": 0.7, "cnn_fair": 0.8, "vit_fair": 0.45, "hybrid_vit_fair": 0.9},
+    "hybrid_vit": 0.8,
     **{"swin_fair": 0.4, "regularised_vit_fair": 0.4, "apvit_fair": 0.9, "vit_tiny": 0.25},
     **{"vit_pretrained": 0.9, "cnn_pretrained": 0.9, "all_three": 0.2, "sum": 0.2},
 }
@@ -40,6 +41,7 @@ VERDICTS = {
     "adaptive_weighting": "H1a-- H1a-- H1a-- H1a--",
     "attentive_pooling": "H1a?? H1a?? H1a++ H1a?? H1a??",
     "closing_the_gap": "H1a+++ H5++----++",
+    "convolution_stem": "H1a++ H1a-- H5+",
     "fair_recipe": "H1a+++ H1a+++ H4++ H5++--",
     "inductive_bias_gap": "H1a+++ H1b? H2?? H1a+++ H1b? H2??",  # nobody looked
     "input_scale": "H1a++ H1a++ H4+",
