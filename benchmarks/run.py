@@ -19,6 +19,7 @@ PARTS = (
     "training_step",
     "host_overhead",
     "vit_step",
+    "linear",
     "share_of_limit",
     "threads",
     "start",

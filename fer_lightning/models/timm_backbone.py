@@ -11,6 +11,7 @@ from torch.nn import functional as F
 from fer_lightning.errors import UserError, nearest
 from fer_lightning.models.base import NoAttentionError, VisionModel
 from fer_lightning.models.layers.checks import check_sizes
+from fer_lightning.models.layers.linear import quicken_linear
 from fer_lightning.models.layers.pooling import (
     AttentivePooling,
     Canvas,
@@ -63,12 +64,13 @@ def _create_backbone(
                 "give another input_size"
             ) from error
     backbone.reset_classifier(0)
+    quicken_linear(backbone)
     return backbone
 
 
 def _from_timm(name: str, kwargs: Mapping[str, Any], config: Any) -> Any:
     import timm
-    from huggingface_hub.errors import HfHubHTTPError
+    from huggingface_hub.utils import HfHubHTTPError
 
     if not config.has_weights:
         raise UserError(

@@ -6,6 +6,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from fer_lightning.models.layers.linear import Linear, linear
+
 
 class PatchEmbed(nn.Module):
     """Cut the image into square patches and project each by one linear layer.
@@ -18,7 +20,7 @@ class PatchEmbed(nn.Module):
         super().__init__()
         self.patch_size = patch_size
         self.grid = (image_size // patch_size, image_size // patch_size)  # rows, columns
-        self.proj = nn.Linear(in_chans * patch_size * patch_size, dim)
+        self.proj = Linear(in_chans * patch_size * patch_size, dim)
 
     def forward(self, x: Tensor) -> Tensor:
         """Return tokens row by row, (B, h·w, dim), of images, (B, C, H, W)."""
@@ -94,7 +96,7 @@ class FeatureEmbed(nn.Module):
 
     def __init__(self, chans: int, dim: int) -> None:
         super().__init__()
-        self.proj = nn.Linear(chans, dim)
+        self.proj = Linear(chans, dim)
 
     def forward(self, x: Tensor) -> Tensor:
         """Return tokens row by row, (B, h·w, dim), of features, (B, C, h, w)."""
@@ -108,8 +110,8 @@ class Attention(nn.Module):
         super().__init__()
         self.heads = heads
         self.dropout = dropout
-        self.qkv = nn.Linear(dim, 3 * dim, bias=qkv_bias)
-        self.proj = nn.Linear(dim, dim)
+        self.qkv = Linear(dim, 3 * dim, bias=qkv_bias)
+        self.proj = Linear(dim, dim)
 
     def split(self, x: Tensor, first: int | None = None) -> tuple[Tensor, Tensor, Tensor]:
         """Return queries (of the `first` tokens only, or of all), keys and values of (B, N, dim).
@@ -121,7 +123,7 @@ class Attention(nn.Module):
         else:
             w, b, dim = self.qkv.weight, self.qkv.bias, x.shape[-1]
             q = F.linear(x[:, :first], w[:dim], None if b is None else b[:dim])
-            kv = F.linear(x, w[dim:], None if b is None else b[dim:])
+            kv = linear(x, w[dim:], None if b is None else b[dim:])
             parts = (q, *kv.chunk(2, dim=-1))
         q, k, v = (part.unflatten(-1, (self.heads, -1)).transpose(1, 2) for part in parts)
         return q, k, v
@@ -192,7 +194,7 @@ class Block(nn.Module):
         self.norm2 = nn.LayerNorm(dim, eps=norm_eps)
         hidden = int(dim * mlp_ratio)
         self.mlp = nn.Sequential(
-            nn.Linear(dim, hidden), nn.GELU(), nn.Dropout(dropout), nn.Linear(hidden, dim)
+            Linear(dim, hidden), nn.GELU(), nn.Dropout(dropout), Linear(hidden, dim)
         )
         self.branch = nn.Sequential()  # what happens to a branch before it is added
         if dropout:

@@ -10,9 +10,12 @@ import torch
 from timm.models.swin_transformer import SwinTransformer, SwinTransformerBlock, WindowAttention
 from torch import Tensor
 
+from fer_lightning.models.layers.linear import quicken_linear, read_along
+
 
 def quicken(backbone: SwinTransformer) -> SwinTransformer:
     """Let a Swin Transformer's blocks attend as written here; nothing of its state changes."""
+    quicken_linear(backbone)
     for module in backbone.modules():
         if type(module) is SwinTransformerBlock:
             module.__class__ = Block
@@ -38,7 +41,7 @@ class Block(SwinTransformerBlock):
         """Return (B, H, W, C) of (B, H, W, C)."""
         B, H, W, C = x.shape
         rows, columns = self.window_size
-        if H % rows or W % columns or self.dynamic_mask or _read_along():
+        if H % rows or W % columns or self.dynamic_mask or read_along():
             return super()._attn(x)  # pads; or compiles to the same
         tokens = x.reshape(B, H * W, C)
         to_windows, back = _orders((H, W), (rows, columns), tuple(self.shift_size), x.device)
@@ -57,18 +60,13 @@ class Attention(WindowAttention):
             x: tokens; the windows of an image follow each other.
             mask: added to the attention's logits in each window of an image, (windows of it, N, N).
         """
-        if _read_along() or not x.is_cpu or torch.is_autocast_enabled("cpu"):
+        if read_along() or not x.is_cpu or torch.is_autocast_enabled("cpu"):
             return super().forward(x, mask)
         bias = self._get_rel_pos_bias()[0].unsqueeze(1)  # (heads, 1, N, N)
         if mask is not None:
             bias = bias + mask
         qkv = self.qkv(x).unflatten(-1, (3, self.num_heads, -1))
         return self.proj(_Mix.apply(qkv, bias, self.scale).flatten(2))
-
-
-def _read_along() -> bool:
-    """Whether somebody writes the operations down, and should see plain ones."""
-    return torch.compiler.is_compiling() or torch.jit.is_tracing()
 
 
 @cache
