@@ -27,7 +27,7 @@ class PilFaces(Dataset):
     )
 
     def __init__(self, part):
-        self.images = [Image.fromarray(image[0].numpy()) for image in part.image]
+        self.images = [Image.fromarray(image[0]) for image in part.images[part.rows]]
         self.labels = part.label.tolist()
 
     def __len__(self):

@@ -6,7 +6,7 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader
 
 from benchmarks.harness import Clock, Row, compare, trainer
-from fer_lightning.data.augment import Augmentation
+from fer_lightning.data.augment import Augmentation, to_float
 from fer_lightning.data.datamodule import Drawn, FERDataModule
 from fer_lightning.models import VisionModel
 from fer_lightning.training.callbacks.epoch_seed import EpochSeed
@@ -61,9 +61,9 @@ def measure() -> list[Row]:
     data = FERDataModule(source="drawn", drawn=Drawn(size=size), batch_size=BATCH)
     data.setup("fit")
     part = data.parts["train"]
-    images = part.image.float().div_(255)
+    images = to_float(torch.from_numpy(part.images[part.rows]))
     batches = list(zip(images.split(BATCH), part.label.split(BATCH), strict=True))
-    ready = DataLoader(batches, batch_size=None)  # type: ignore[arg-type]
+    ready = DataLoader(batches, batch_size=None)
     rows = []
     for name, how in (("with", Augmentation()), ("without", Augmentation(0, 0, 0))):
         data.augmentation = how

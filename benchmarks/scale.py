@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from resource import RUSAGE_SELF, getrusage
+from typing import Any
 
 import numpy as np
 import torch
@@ -50,7 +51,7 @@ seeds: %s
 STEPS = 50  # sums of gradients that are timed
 
 
-def timed(what: str, work: Callable[[], object], units: int = 0) -> object:
+def timed(what: str, work: Callable[[], Any], units: int = 0) -> Any:
     """Do it, and print its seconds and how many of its units that is a second."""
     began = time.perf_counter()
     result = work()
