@@ -44,7 +44,7 @@ VERDICTS = {
     "convolution_stem": "H1a++ H1a-- H5+",
     "fair_recipe": "H1a+++ H1a+++ H4++ H5++--",
     "inductive_bias_gap": "H1a+++ H1b? H2?? H1a+++ H1b? H2??",  # nobody looked
-    "input_scale": "H1a++ H1a++ H4+",
+    "input_scale": "H1a++ H1a++ H4+ H2?",  # nobody looked
     "patches_vs_pixels": "H1a++ H1a++ H1a??",
     "transfer": "H3-",
 }
