@@ -103,7 +103,7 @@ def to_torchscript(checkpoint: Checkpoint, path: Path) -> tuple[Any, int | None]
             raise _cannot(checkpoint, "TorchScript", error) from error
         extra = {METADATA: json.dumps(metadata(checkpoint, batch))}
         torch.jit.save(traced, str(path), _extra_files=extra)
-    return torch.jit.load(str(path), map_location="cpu"), batch
+        return torch.jit.load(str(path), map_location="cpu"), batch
 
 
 def _takes_any(run: Any, net: VisionModel) -> bool:
@@ -128,10 +128,12 @@ def to_onnx(checkpoint: Checkpoint, path: Path) -> tuple[Any, int | None]:
     for batch in (None, 1):
         try:
             program = _trace_onnx(checkpoint.net, batch)
-            break
         except Exception as error:  # torch's exporter raises what it meets
             if batch == 1:
                 raise _cannot(checkpoint, "ONNX", error) from error
+        else:
+            if batch or _any_number(program):
+                break
     assert program is not None
     model = program.model_proto
     onnx.helper.set_model_props(model, metadata(checkpoint, batch))
@@ -152,6 +154,11 @@ def _trace_onnx(net: VisionModel, batch: int | None) -> Any:
             dynamic_shapes=None if batch else {"images": any_number},
             verbose=False,
         )
+
+
+def _any_number(program: Any) -> bool:
+    """Whether the number of images was left open; the exporter may fix it without a word."""
+    return bool(program.model_proto.graph.input[0].type.tensor_type.shape.dim[0].dim_param)
 
 
 def run_onnx(path: Path) -> Any:

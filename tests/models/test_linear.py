@@ -88,7 +88,9 @@ def test_autocast_and_compilers_see_a_product(monkeypatch):
     layer, x = Linear(4, 3), torch.rand(2, 5, 4)
     with torch.autocast("cpu", torch.bfloat16):
         assert layer(x).dtype == torch.bfloat16
-    assert torch.allclose(torch.jit.trace(layer, x, check_trace=False)(x), F.linear(x, layer.weight, layer.bias))
+    assert torch.allclose(
+        torch.jit.trace(layer, x, check_trace=False)(x), F.linear(x, layer.weight, layer.bias)
+    )
     monkeypatch.setattr(torch.compiler, "is_compiling", lambda: True)
     assert layer(x).shape == (2, 5, 3)
 

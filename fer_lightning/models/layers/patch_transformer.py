@@ -130,7 +130,7 @@ class PatchTransformer(VisionModel):
             tokens, ids = take(tokens, kept), with_prefix(kept, prefix)
         if self.cls_token is not None:
             cls = self.cls_token + self.pos_embed[:, :prefix]
-            tokens = torch.cat([cls.expand(len(x), -1, -1), tokens], dim=1)
+            tokens = torch.cat([cls.expand(x.shape[0], -1, -1), tokens], dim=1)
         return self.drop(tokens), ids
 
     def pool(self, tokens: Tensor, ids: Tensor | None) -> Tensor:

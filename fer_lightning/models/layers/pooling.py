@@ -159,7 +159,7 @@ def left_mask(ids: Tensor, places: int, prefix: int, grid: tuple[int, int]) -> T
     tensor([[[1, 0],
              [0, 1]]], dtype=torch.int32)
     """
-    mask = ids.new_zeros(len(ids), places).scatter(1, ids, 1).bool()
+    mask = ids.new_zeros(ids.shape[0], places).scatter(1, ids, 1).bool()
     return mask[:, prefix:].unflatten(1, grid)
 
 
@@ -316,5 +316,5 @@ class Pass:
 
 def with_prefix(kept: Tensor, prefix: int) -> Tensor:
     """Return the places of all tokens, (B, prefix + k), of the kept patches' indices, (B, k)."""
-    first = torch.arange(prefix, device=kept.device).expand(len(kept), -1)
+    first = torch.arange(prefix, device=kept.device).expand(kept.shape[0], -1)
     return torch.cat([first, kept + prefix], dim=1)

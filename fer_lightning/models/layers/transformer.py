@@ -167,7 +167,7 @@ class DropPath(nn.Module):
         """Return (B, ...) of (B, ...)."""
         if not self.training:
             return x
-        kept = x.new_empty(len(x), *[1] * (x.ndim - 1)).bernoulli_(1 - self.rate)
+        kept = x.new_empty(x.shape[0], *[1] * (x.ndim - 1)).bernoulli_(1 - self.rate)
         return x * kept / (1 - self.rate)
 
 
