@@ -40,6 +40,12 @@ def test_a_convolution_is_the_linear_map_with_all_its_gradients(shape, has_bias)
         assert torch.allclose(one, other)
 
 
+@pytest.mark.parametrize(("before", "after"), [(1, 3), (3, 1), (1, 1)])
+def test_single_channels(before, after):
+    x, weight = torch.rand(2, 5, before), torch.rand(after, before)
+    assert torch.allclose(by_convolution(x, weight, None), F.linear(x, weight))
+
+
 @pytest.mark.parametrize("name", TRANSFORMERS)
 def test_models_answer_and_learn_alike(name, monkeypatch):
     torch.manual_seed(0)
@@ -72,8 +78,9 @@ def test_a_model_of_timm_works_so_too_and_keeps_its_names():
         torch.rand(2, 3, 4, dtype=torch.float64),
         torch.rand(2, 4, 3).mT,
         torch.rand(1, 2, 3, 2, 4),
+        torch.rand(2, 0, 4),
     ],
-    ids=["vectors", "double", "elsewhere in memory", "five axes"],
+    ids=["vectors", "double", "elsewhere in memory", "five axes", "no tokens"],
 )
 def test_what_does_not_suit_stays_a_product(x, monkeypatch):
     monkeypatch.setattr(module, "convolutions_are_faster", lambda: True)

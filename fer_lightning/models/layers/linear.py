@@ -44,7 +44,7 @@ def by_convolution(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     """
     grid = x if x.ndim == 4 else x.unsqueeze(1)
     out = F.conv2d(grid.permute(0, 3, 1, 2), weight[:, :, None, None], bias)
-    return out.permute(0, 2, 3, 1).view(*x.shape[:-1], -1)
+    return out.permute(0, 2, 3, 1).reshape(*x.shape[:-1], -1)
 
 
 def read_along() -> bool:
@@ -55,7 +55,7 @@ def read_along() -> bool:
 def _suits(x: Tensor) -> bool:
     if not x.is_cpu or x.dtype != torch.float32 or torch.is_autocast_enabled("cpu"):
         return False
-    return x.is_contiguous() and convolutions_are_faster()
+    return x.is_contiguous() and x.numel() > 0 and convolutions_are_faster()
 
 
 @cache
