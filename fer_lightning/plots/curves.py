@@ -19,6 +19,7 @@ PARTS: dict[str, Any] = {"train": (style.VERMILLION, "--", "^"), "val": (style.B
 LEVEL_DASHES: tuple[Any, ...] = ((0, (1, 1.5)), (0, (4, 2)), (0, (4, 1.5, 1, 1.5)), (0, (8, 2)))
 Line = tuple[NDArray[np.float64], NDArray[np.float64]]  # epochs and values
 WIDEST = 64.0  # on a logarithmic axis nothing beyond this factor of 1 is shown
+MOST_POINTS = 100.0  # by which accuracies can differ; intervals that go on end in an arrow
 APART = 1.2  # percent of the training images by which models are drawn beside each other
 BAR: dict[str, Any] = {"capsize": 2.5, "linewidth": 1.1, "markersize": 5}
 
@@ -235,7 +236,13 @@ def _lead(
     axes: Axes, lead: Sequence[Level], paper: Mapping[float, float], pair: tuple[str, str]
 ) -> None:
     axes.axhline(0, color=style.GREY, linewidth=0.6, zorder=1)
-    _levels(axes, lead, 0, style.BLACK, "o", "-")
+    _levels(axes, [_within(level) for level in lead], 0, style.BLACK, "o", "-")
+    for end, arrow, beyond in (
+        (MOST_POINTS, "^", [level for level in lead if level.high > MOST_POINTS]),
+        (-MOST_POINTS, "v", [level for level in lead if level.low < -MOST_POINTS]),
+    ):
+        for level in beyond:
+            axes.plot(100 * level.fraction, end, arrow, color=style.BLACK, markersize=6)
     first, last = lead[0].fraction, lead[-1].fraction  # further ones have no room
     shown = {fraction: points for fraction, points in paper.items() if first <= fraction <= last}
     if shown:
@@ -244,6 +251,20 @@ def _lead(
             x, list(shown.values()), "D:", color=style.BLACK, mfc="none", markersize=4, lw=0.9
         )
     axes.set_ylabel(f"{pair[0]} minus {pair[1]}, points")
+
+
+def _within(level: Level) -> Level:
+    """Cut a lead's interval where differences end.
+
+    >>> _within(Level(0.3, 5.0, -1400.0, 30.0))[2:4]
+    (-100.0, 30.0)
+    """
+    return level._replace(low=max(level.low, -MOST_POINTS), high=min(level.high, MOST_POINTS))
+
+
+def goes_on(lead: Sequence[Level]) -> bool:
+    """Whether an interval of a lead goes on beyond where differences end."""
+    return any(_within(level) != level for level in lead)
 
 
 def _levels(

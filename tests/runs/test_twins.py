@@ -34,9 +34,7 @@ def test_runs_for_one_cell_name_the_options_by_which_they_differ(tmp_path):
 def test_many_options_are_counted(tmp_path):
     trained(tmp_path, "today", run_name="one")
     trained(tmp_path, "today", run_name="two", model=dict.fromkeys("abcde", 1))
-    with pytest.raises(
-        UserError, match=r"model.c \(unset and 1\) and 2 more; report"
-    ):
+    with pytest.raises(UserError, match=r"model.c \(unset and 1\) and 2 more; report"):
         collect([tmp_path])
 
 
