@@ -15,8 +15,8 @@ from fer_lightning.data.regions import FACE, Regions
 from fer_lightning.errors import UserError
 from fer_lightning.runs.files import FILES, atomic, if_readable, read_metrics
 from fer_lightning.runs.find import Found, find_folders
+from fer_lightning.runs.repeated import twin_of
 from fer_lightning.runs.run import Run, cell_name, read_run
-from fer_lightning.runs.twins import twin_of
 
 MEASURED = ("acc", "macro_f1", "nll", "ece", "ece_floor")
 FACTS = ("parameters", "multiply_adds", "epochs", "best_epoch", "seconds", "hardware", "data")
