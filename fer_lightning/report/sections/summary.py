@@ -13,7 +13,7 @@ from fer_lightning.report.sections.accuracy import accuracy_picture
 from fer_lightning.report.sections.learning import largest_class, learning_picture
 from fer_lightning.report.sections.registry import Material, section
 from fer_lightning.runs.collection import Collection
-from fer_lightning.runs.provenance import DRAWN, stand_ins
+from fer_lightning.runs.provenance import DRAWN, REHEARSED, stand_ins
 from fer_lightning.runs.run import Run
 
 MOST_NAMED = 4  # models in the first sentence
@@ -27,7 +27,9 @@ def summary(material: Material) -> list[Item]:
     picture = None
     with suppress(UserError):  # a damaged file is named where it is needed
         picture = (accuracy_picture if len(collection.runs) > 1 else learning_picture)(collection)
+    rehearsed = bool(collection.study.get("rehearsed"))
     items: list[Item] = [
+        *([Text(f"**{REHEARSED}**", "note")] if rehearsed else []),
         *substitutions([run.summary for run in collection.runs]),
         Text(story(collection)),
         *([picture] if picture else []),
