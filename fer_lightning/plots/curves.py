@@ -9,7 +9,7 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 from numpy.typing import NDArray
 
 from fer_lightning.plots import style
@@ -17,7 +17,7 @@ from fer_lightning.plots.focus import number
 
 PARTS: dict[str, Any] = {"train": (style.VERMILLION, "--", "^"), "val": (style.BLUE, "-", "o")}
 LEVEL_DASHES: tuple[Any, ...] = ((0, (1, 1.5)), (0, (4, 2)), (0, (4, 1.5, 1, 1.5)), (0, (8, 2)))
-Line = tuple[NDArray[np.float64], NDArray[np.float64]]  # epochs and values
+Line = tuple[NDArray[np.float64], NDArray[np.float64]]  # epochs, from 0, and values
 WIDEST = 64.0  # on a logarithmic axis nothing beyond this factor of 1 is shown
 MOST_POINTS = 100.0  # by which accuracies can differ; intervals that go on end in an arrow
 APART = 1.2  # percent of the training images by which models are drawn beside each other
@@ -33,20 +33,20 @@ def training_curves(
     """Draw training and validation loss, and accuracy, over epochs.
 
     Args:
-        rows: of metrics.csv, one per epoch: `epoch`, `train/loss`, `val/loss`, `train/acc`,
+        rows: of metrics.csv, one per epoch: `epoch` from 0, `train/loss`, `val/loss`, `train/acc`,
             `val/acc`, numbers or text; a missing number is a gap.
         title: model, data set and its fingerprint.
         majority: share of the most frequent class, drawn as the accuracy to leave behind.
 
     >>> rows = [{"epoch": 0, "val/acc": 0.2}, {"epoch": 1, "val/acc": "0.4"}]
     >>> training_curves(rows).get_supxlabel()
-    'Best validation accuracy 0.400 in epoch 1 (vertical line).'
+    'Best validation accuracy 0.400 in epoch 2 (vertical line).'
     """
 
     def column(name: str) -> NDArray[np.float64]:
         return np.array([number(row.get(name)) for row in rows])
 
-    epochs, accuracy = column("epoch"), column("val/acc")
+    epochs, accuracy = style.counted(column("epoch")), column("val/acc")
     best = int(np.nanargmax(accuracy)) if np.isfinite(accuracy).any() else None
     words = "No validation accuracy."
     if best is not None:
@@ -64,8 +64,8 @@ def training_curves(
         elif best is not None:
             axes.axvline(epochs[best], color=style.GREY, linewidth=0.6, zorder=1)
         axes.set_ylabel(label)
-        axes.set_xlabel("epoch (from 0)")
-        axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+        axes.set_xlabel("epoch")
+        style.epoch_axis(axes)
         style.tidy(axes)
     entries: dict[str, Artist] = {
         name: Line2D([], [], color=colour, linestyle=dashes, marker=marker, markersize=3)
@@ -129,7 +129,7 @@ def model_curves(
     for axes in grid[:, 0]:
         axes.set_ylabel(ylabel)
     for axes in grid[-1]:
-        axes.set_xlabel("epoch (from 0)")
+        axes.set_xlabel("epoch")
     style.legend(figure, entries, ncols=min(5, len(entries)))
     return figure
 
@@ -139,8 +139,8 @@ def _panel(axes: Axes, panel: Panel, models: Sequence[str], names: Sequence[str]
         look = style.model_look(models.index(model))
         for epochs, values in lines:
             every = 3 if len(epochs) > 15 else 1
-            (line,) = axes.plot(epochs, values, c=look.colour, ls=look.dashes, lw=1.1, alpha=0.85)
-            line.set(marker=look.marker, markersize=2.2, markevery=every)
+            (line,) = axes.plot(style.counted(epochs), values, c=look.colour, ls=look.dashes)
+            line.set(marker=look.marker, markersize=2.2, markevery=every, lw=1.1, alpha=0.85)
     if not axes.lines:
         style.note(axes, "not measured")
     for name, height in panel.levels.items():
@@ -148,7 +148,7 @@ def _panel(axes: Axes, panel: Panel, models: Sequence[str], names: Sequence[str]
             dashes = LEVEL_DASHES[names.index(name) % 4]
             axes.axhline(height, color=style.GREY, linewidth=0.9, linestyle=dashes, zorder=1)
     axes.set_title(panel.title)
-    axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+    style.epoch_axis(axes)
     if panel.log:
         _ratio_axis(axes, panel)
     style.tidy(axes)

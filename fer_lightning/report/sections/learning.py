@@ -46,7 +46,7 @@ def learning_picture(collection: Collection) -> Picture | None:
 
 
 def curve_of(run: Run) -> Line | None:
-    """Return the epochs and validation accuracies of a run; None where it logged none."""
+    """Return the epochs, from 0 as in files, and validation accuracies; None without any."""
     table = run.metrics
     if EPOCH not in table or VAL_ACC not in table:
         return None
@@ -176,7 +176,9 @@ def _epochs(collection: Collection, curves: dict[str, Line]) -> Table:
     )
     return Table(
         "epochs_to_reach",
-        "Epochs of training until a validation accuracy was first reached.",
+        "Epochs of training until a validation accuracy was first reached."
+        if wanted
+        else "Best validation accuracy of each run, and after how many epochs.",
         (
             *("model", "training data", "seed", "best", "best after", "epochs"),
             *("points per epoch at the end", "at the end"),
@@ -184,7 +186,7 @@ def _epochs(collection: Collection, curves: dict[str, Line]) -> Table:
         ),
         rows,
         (
-            "A gap: never reached in this run. Epochs are counted from 1 here.",
+            *(("A gap: never reached in this run.",) if wanted else ()),
             "The end is the last fifth of a run's epochs. Still rising: its best epoch lies there "
             "and the slope would add half a point in as many epochs again; such a run says how "
             "fast a model learns, not how far it gets.",
