@@ -86,12 +86,24 @@ def test_near_twins_of_another_data_set_or_damaged(tmp_path, content, why):
 
 def test_a_single_run_has_a_report_without_comparisons(tmp_path):
     report = compose(collect([write_run(tmp_path)]))
-    assert report.title == "cnn, 100 % of the training data, seed 1"
+    assert report.title == "cnn-100pct-seed1: cnn, 100 % of the training data, seed 1"
     assert "no hypothesis is judged" in words(report)
     assert "One seed only" in words(report)
     ids = {item.id for item in items(report, Table | Picture)}
     assert "gaps_and_gains" not in ids
     assert {"training_curves", "focus", "confusion_cnn", "cost"} <= ids
+
+
+def test_a_run_that_no_study_made_is_called_as_its_folder(tmp_path):
+    folder = write_run(tmp_path, leave_out=["metrics.csv"]).rename(tmp_path / "two")
+    report = compose(collect([folder]))
+    assert report.title == "two: cnn, 100 % of the training data, seed 1"
+    assert table(report, "runs").rows[0][0] == "two"
+    assert "validation accuracies: two." in words(report)
+    assert "cnn-100pct-seed1" not in words(report)
+    cell = {"model": "cnn", "fraction": 1.0, "seed": 1, "identity": "x"}
+    (folder / "cell.json").write_text(json.dumps(cell))
+    assert table(compose(collect([folder])), "runs").rows[0][0] == "cnn-100pct-seed1"
 
 
 def test_one_seed_says_what_its_intervals_cannot_say(tmp_path):

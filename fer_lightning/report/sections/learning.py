@@ -92,7 +92,7 @@ def _picture(collection: Collection, curves: dict[str, Line]) -> Picture:
 def _single(run: Run, data: str, majority: float) -> Picture:
     """Loss and accuracy of training and validation, of one run."""
     rows = [{str(k): v for k, v in row.items()} for row in run.metrics.to_dict("records")]
-    figure = training_curves(rows, f"{run.name}: {data}", majority)
+    figure = training_curves(rows, f"{run.shown_as}: {data}", majority)
     caption = "Loss and accuracy over epochs."
     return Picture("training_curves", caption, figure.get_supxlabel(), figure)
 
