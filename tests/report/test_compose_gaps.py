@@ -106,6 +106,42 @@ def test_a_run_that_no_study_made_is_called_as_its_folder(tmp_path):
     assert table(compose(collect([folder])), "runs").rows[0][0] == "cnn-100pct-seed1"
 
 
+def test_a_single_runs_page_has_no_verdicts_and_does_not_speak_of_several_seeds(tmp_path):
+    report = compose(collect([write_run(tmp_path)]))
+    assert "verdicts" not in {section.id for section in report.sections}
+    (matrix,) = [p for p in items(report, Picture) if p.id == "confusion_cnn"]
+    assert matrix.caption == "cnn at 100 % of the training data, seed 1."
+    assert table(report, "recall").caption == "Recall of each class."
+
+
+def test_maps_without_faces_are_not_promised(tmp_path):
+    folder = write_run(tmp_path)
+    with np.load(folder / "features.npz") as arrays:
+        kept = {name: value for name, value in arrays.items() if name != "faces"}
+    np.savez_compressed(folder / "features.npz", **kept)
+    report = compose(collect([folder]))
+    assert "No maps are shown here, for these runs kept no faces" in words(report)
+    assert "gallery" not in {picture.id for picture in items(report, Picture)}
+
+
+def test_beside_drawn_faces_the_papers_numbers_are_left_out(tmp_path):
+    write_run(tmp_path / "drawn", "vit", data="drawn faces")
+    write_run(tmp_path / "real", "vit")
+    drawn, real = (
+        table(compose(collect([tmp_path / name])), "focus") for name in ("drawn", "real")
+    )
+    assert "paper" not in {row[1] for row in drawn.rows}
+    assert "Paper" not in " ".join(drawn.notes)
+    assert "paper" in {row[1] for row in real.rows}
+
+
+def test_regions_without_any_warm_map_have_gaps(tmp_path):
+    found = table(compose(collect([write_run(tmp_path, "vit", zero=1.0)])), "focus")
+    ours = [row for row in found.rows if row[1] != "paper"]
+    assert {row[2] for row in ours} == {None}
+    assert "a gap: there were no others" in found.notes[0]
+
+
 def test_one_seed_says_what_its_intervals_cannot_say(tmp_path):
     for model in ("cnn", "vit"):
         write_run(tmp_path, model)
