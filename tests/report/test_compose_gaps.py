@@ -99,6 +99,7 @@ def test_a_run_that_no_study_made_is_called_as_its_folder(tmp_path):
     report = compose(collect([folder]))
     assert report.title == "two: cnn, 100 % of the training data, seed 1"
     assert table(report, "runs").rows[0][0] == "two"
+    assert [points.name for points in items(report, Scatter)[0].models] == ["two"]
     assert "validation accuracies: two." in words(report)
     assert "cnn-100pct-seed1" not in words(report)
     cell = {"model": "cnn", "fraction": 1.0, "seed": 1, "identity": "x"}
