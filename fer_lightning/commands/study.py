@@ -56,7 +56,7 @@ from fer_lightning.runs.find import runs_below
 from fer_lightning.runs.folder import RunFolder
 from fer_lightning.runs.foreign import check_classes
 from fer_lightning.runs.identity import decisive, identity, short_path
-from fer_lightning.runs.provenance import stand_ins
+from fer_lightning.runs.provenance import REHEARSED, stand_ins
 from fer_lightning.runs.run import Run, read_run
 from fer_lightning.screen import Screen
 from fer_lightning.shipped import find
@@ -458,6 +458,8 @@ def _finish(
             say(console, f"{name} was not trained: what it starts from is missing.")
         else:
             say(console, job.folder.why_not_done(name, failed))
+    if found.study.get("rehearsed"):
+        say(console, REHEARSED)
     return FAILED if bad else 0
 
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from fer_lightning.hypotheses.evidence import Group
 from fer_lightning.hypotheses.registry import HYPOTHESES, Asked
+from fer_lightning.hypotheses.verdict import most_points
 from fer_lightning.statistics import ALPHA, family_level, smallest_lead, trainings_needed
 from fer_lightning.statistics.trainings import MOST_TRAININGS
 
@@ -97,4 +98,9 @@ def _planned(seeds: int, spreads: Sequence[float], error: float, level: float) -
     if seeds < 2:
         return "with the one planned nothing is decided, whatever the difference."
     lead = smallest_lead(spreads, seeds, error, level)
+    most = most_points(len(spreads))
+    if lead > most:
+        return (
+            f"with the {seeds} planned none at all, for it would have to be above {most:g} points."
+        )
     return f"with the {seeds} planned, one of {lead:.1f} points."

@@ -12,6 +12,7 @@ Undecided = Literal["", "missing", "contradiction", "no effect", "no power"]  # 
 Number = float | int | str
 Row = dict[str, Number]
 Kind = Literal["test", "trainings", "seed", "check", "null", "arbiter"]
+MOST = 100  # points by which two accuracies can differ
 ARCHITECTURE, TRAININGS, TRAINING = "the architecture", "these trainings", "this training"
 # What every rule says of the two rows of a comparison.
 TWO_ROWS = (
@@ -171,20 +172,38 @@ ONE_TRAINING = (
 MORE_SEEDS = "Train at least two seeds; `fer-lightning study FILE --dry-run` says how many to plan."
 
 
+def most_points(terms: int) -> float:
+    """Return the largest difference there is: that of two accuracies, or of two such differences.
+
+    >>> most_points(2), most_points(4)
+    (100.0, 200.0)
+    """
+    return MOST * max(terms / 2, 1.0)
+
+
 def _limits(comparison: Comparison, unit: str) -> str:
     """Tell the smallest difference that these trainings could support, and could be sure to."""
-    least = comparison.trainings.half_width(comparison.level)
-    sure = comparison.trainings.smallest_lead(comparison.level)
+    known = comparison.trainings
+    least, sure = known.half_width(comparison.level), known.smallest_lead(comparison.level)
+    most = most_points(len(known.spreads)) / _scale(unit) if unit == "points" else math.inf
+    if least > most:
+        return (
+            f"Here no difference at all could be supported, for it would have to be above "
+            f"{_size(most, unit, 0)}, more than there are; train more than {comparison.seeds} "
+            "seeds, or until trainings of a model differ less."
+        )
+    such = f"with {comparison.seeds} trainings of each model that spread as these do,"
+    found = f"one under {_size(sure, unit)} is found in fewer than 80 % of studies"
+    never = "none is found in 80 % of studies"
     return (
-        f"Here no difference under {_size(least, unit)} could be supported; with "
-        f"{comparison.seeds} trainings of each model that spread as these do, one under "
-        f"{_size(sure, unit)} is found in fewer than 80 % of studies."
+        f"Here no difference under {_size(least, unit)} could be supported; {such} "
+        f"{found if sure <= most else never}."
     )
 
 
-def _size(value: float, unit: str) -> str:
+def _size(value: float, unit: str, digits: int = 1) -> str:
     scaled = _scale(unit) * value
-    return f"{scaled:.1f} points" if unit == "points" else f"{scaled:.3f}"
+    return f"{scaled:.{digits}f} points" if unit == "points" else f"{scaled:.3f}"
 
 
 def in_words(row: Mapping[str, Number]) -> str:
@@ -195,6 +214,8 @@ def in_words(row: Mapping[str, Number]) -> str:
     '+9.2 points (99.5 % interval +7.1 to +11.4, adjusted p 0.0002)'
     >>> in_words(row | {"low": -math.inf, "high": math.inf, "p_bonferroni": 1.0})
     '+9.2 points (no interval for the architecture)'
+    >>> in_words(row | {"low": -2725.1, "high": 2743.6, "p_bonferroni": 1.0})
+    '+9.2 points (99.5 % interval wider than -100 to +100, adjusted p 1)'
     """
     digits = 1 if row["unit"] == "points" else 3
     unit = f" {row['unit']}" if row["unit"] == "points" else ""
@@ -203,7 +224,10 @@ def in_words(row: Mapping[str, Number]) -> str:
         return f"{estimate}{unit} (no interval for the architecture)"
     p = f"{row['p_bonferroni']:.2g}"
     level = f"{100 * float(row['level']):.4g}"
-    return f"{estimate}{unit} ({level} % interval {low} to {high}, adjusted p {p})"
+    ends = f"{low} to {high}"
+    if unit and float(row["low"]) < -MOST < MOST < float(row["high"]):
+        ends = f"wider than -{MOST} to +{MOST}"
+    return f"{estimate}{unit} ({level} % interval {ends}, adjusted p {p})"
 
 
 def no_power(comparison: Comparison, unit: str = "") -> str:

@@ -9,7 +9,7 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 from numpy.typing import NDArray
 
 from fer_lightning.plots import style
@@ -17,8 +17,9 @@ from fer_lightning.plots.focus import number
 
 PARTS: dict[str, Any] = {"train": (style.VERMILLION, "--", "^"), "val": (style.BLUE, "-", "o")}
 LEVEL_DASHES: tuple[Any, ...] = ((0, (1, 1.5)), (0, (4, 2)), (0, (4, 1.5, 1, 1.5)), (0, (8, 2)))
-Line = tuple[NDArray[np.float64], NDArray[np.float64]]  # epochs and values
+Line = tuple[NDArray[np.float64], NDArray[np.float64]]  # epochs, from 0, and values
 WIDEST = 64.0  # on a logarithmic axis nothing beyond this factor of 1 is shown
+MOST_POINTS = 100.0  # by which accuracies can differ; intervals that go on end in an arrow
 APART = 1.2  # percent of the training images by which models are drawn beside each other
 BAR: dict[str, Any] = {"capsize": 2.5, "linewidth": 1.1, "markersize": 5}
 
@@ -32,20 +33,20 @@ def training_curves(
     """Draw training and validation loss, and accuracy, over epochs.
 
     Args:
-        rows: of metrics.csv, one per epoch: `epoch`, `train/loss`, `val/loss`, `train/acc`,
+        rows: of metrics.csv, one per epoch: `epoch` from 0, `train/loss`, `val/loss`, `train/acc`,
             `val/acc`, numbers or text; a missing number is a gap.
         title: model, data set and its fingerprint.
         majority: share of the most frequent class, drawn as the accuracy to leave behind.
 
     >>> rows = [{"epoch": 0, "val/acc": 0.2}, {"epoch": 1, "val/acc": "0.4"}]
     >>> training_curves(rows).get_supxlabel()
-    'Best validation accuracy 0.400 in epoch 1 (vertical line).'
+    'Best validation accuracy 0.400 in epoch 2 (vertical line).'
     """
 
     def column(name: str) -> NDArray[np.float64]:
         return np.array([number(row.get(name)) for row in rows])
 
-    epochs, accuracy = column("epoch"), column("val/acc")
+    epochs, accuracy = style.counted(column("epoch")), column("val/acc")
     best = int(np.nanargmax(accuracy)) if np.isfinite(accuracy).any() else None
     words = "No validation accuracy."
     if best is not None:
@@ -63,8 +64,8 @@ def training_curves(
         elif best is not None:
             axes.axvline(epochs[best], color=style.GREY, linewidth=0.6, zorder=1)
         axes.set_ylabel(label)
-        axes.set_xlabel("epoch (from 0)")
-        axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+        axes.set_xlabel("epoch")
+        style.epoch_axis(axes)
         style.tidy(axes)
     entries: dict[str, Artist] = {
         name: Line2D([], [], color=colour, linestyle=dashes, marker=marker, markersize=3)
@@ -128,7 +129,7 @@ def model_curves(
     for axes in grid[:, 0]:
         axes.set_ylabel(ylabel)
     for axes in grid[-1]:
-        axes.set_xlabel("epoch (from 0)")
+        axes.set_xlabel("epoch")
     style.legend(figure, entries, ncols=min(5, len(entries)))
     return figure
 
@@ -138,8 +139,8 @@ def _panel(axes: Axes, panel: Panel, models: Sequence[str], names: Sequence[str]
         look = style.model_look(models.index(model))
         for epochs, values in lines:
             every = 3 if len(epochs) > 15 else 1
-            (line,) = axes.plot(epochs, values, c=look.colour, ls=look.dashes, lw=1.1, alpha=0.85)
-            line.set(marker=look.marker, markersize=2.2, markevery=every)
+            (line,) = axes.plot(style.counted(epochs), values, c=look.colour, ls=look.dashes)
+            line.set(marker=look.marker, markersize=2.2, markevery=every, lw=1.1, alpha=0.85)
     if not axes.lines:
         style.note(axes, "not measured")
     for name, height in panel.levels.items():
@@ -147,7 +148,7 @@ def _panel(axes: Axes, panel: Panel, models: Sequence[str], names: Sequence[str]
             dashes = LEVEL_DASHES[names.index(name) % 4]
             axes.axhline(height, color=style.GREY, linewidth=0.9, linestyle=dashes, zorder=1)
     axes.set_title(panel.title)
-    axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+    style.epoch_axis(axes)
     if panel.log:
         _ratio_axis(axes, panel)
     style.tidy(axes)
@@ -235,7 +236,13 @@ def _lead(
     axes: Axes, lead: Sequence[Level], paper: Mapping[float, float], pair: tuple[str, str]
 ) -> None:
     axes.axhline(0, color=style.GREY, linewidth=0.6, zorder=1)
-    _levels(axes, lead, 0, style.BLACK, "o", "-")
+    _levels(axes, [_within(level) for level in lead], 0, style.BLACK, "o", "-")
+    for end, arrow, beyond in (
+        (MOST_POINTS, "^", [level for level in lead if level.high > MOST_POINTS]),
+        (-MOST_POINTS, "v", [level for level in lead if level.low < -MOST_POINTS]),
+    ):
+        for level in beyond:
+            axes.plot(100 * level.fraction, end, arrow, color=style.BLACK, markersize=6)
     first, last = lead[0].fraction, lead[-1].fraction  # further ones have no room
     shown = {fraction: points for fraction, points in paper.items() if first <= fraction <= last}
     if shown:
@@ -244,6 +251,20 @@ def _lead(
             x, list(shown.values()), "D:", color=style.BLACK, mfc="none", markersize=4, lw=0.9
         )
     axes.set_ylabel(f"{pair[0]} minus {pair[1]}, points")
+
+
+def _within(level: Level) -> Level:
+    """Cut a lead's interval where differences end.
+
+    >>> _within(Level(0.3, 5.0, -1400.0, 30.0))[2:4]
+    (-100.0, 30.0)
+    """
+    return level._replace(low=max(level.low, -MOST_POINTS), high=min(level.high, MOST_POINTS))
+
+
+def goes_on(lead: Sequence[Level]) -> bool:
+    """Whether an interval of a lead goes on beyond where differences end."""
+    return any(_within(level) != level for level in lead)
 
 
 def _levels(

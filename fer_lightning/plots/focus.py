@@ -9,7 +9,7 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 from numpy.typing import NDArray
 
 from fer_lightning.data.regions import FACE, Regions
@@ -20,6 +20,8 @@ from fer_lightning.plots.style import (
     DOUBLE,
     GREY,
     MIDDLE,
+    counted,
+    epoch_axis,
     legend,
     model_look,
     new_figure,
@@ -296,11 +298,11 @@ def focus_curves(rows: Sequence[FocusRow], regions: Regions = FACE, title: str =
         axes.set_ylim(bottom=0)
     for axes in panels.flat:
         tidy(axes)
-        axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+        epoch_axis(axes)
         if not axes.lines and axes.axison:
             note(axes, "no numbers")
     for axes in panels[-1]:
-        axes.set_xlabel("epoch (from 0)")
+        axes.set_xlabel("epoch")
     legend(figure, entries, ncols=5)
     return figure
 
@@ -310,8 +312,8 @@ def _band(axes: Axes, rows: Sequence[FocusRow], metric: str, region: str, colour
     epochs, median = curve(rows, "median", metric, region)
     low, high = (curve(rows, name, metric, region)[1] for name in ("q25", "q75"))
     if np.isfinite(median).any():
-        axes.fill_between(epochs, low, high, color=colour, alpha=0.25, linewidth=0)
-        axes.plot(epochs, median, color=colour, marker="o", markersize=2)
+        axes.fill_between(counted(epochs), low, high, color=colour, alpha=0.25, linewidth=0)
+        axes.plot(counted(epochs), median, color=colour, marker="o", markersize=2)
 
 
 def _null_lines(
@@ -328,11 +330,11 @@ def _share_panel(axes: Axes, rows: Sequence[FocusRow], regions: Regions) -> None
     for region, colour in region_colours(regions.rows).items():
         epochs, share = curve(rows, "share_ge_1", "lfr", region)
         if np.isfinite(share).any():
-            axes.plot(epochs, share, color=colour, marker="o", markersize=2)
+            axes.plot(counted(epochs), share, color=colour, marker="o", markersize=2)
     epochs, zero = curve(rows, "zero_maps", "lfr", regions.primary)
     part = zero / curve(rows, "n", "lfr", regions.primary)[1]
     if np.isfinite(part).any():
-        axes.plot(epochs, part, color=BLACK, linestyle=":", marker="x", markersize=3)
+        axes.plot(counted(epochs), part, color=BLACK, linestyle=":", marker="x", markersize=3)
     axes.set_ylim(-0.03, 1.03)
     axes.set_title("share of images with LFR ≥ 1")
 

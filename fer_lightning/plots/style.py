@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from fer_lightning.errors import UserError
@@ -231,6 +232,20 @@ def model_entries(models: Sequence[str]) -> dict[str, Artist]:
 
 
 # --- Many small pictures on one panel: quicker to draw than a panel each, and easier to align
+
+
+def counted(epochs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Count epochs as people do: from 1, where files count from 0.
+
+    >>> counted(np.array([0.0, 1.0])).tolist()
+    [1.0, 2.0]
+    """
+    return epochs + 1
+
+
+def epoch_axis(axes: Axes) -> None:
+    """Mark whole epochs, also where there are one or two."""
+    axes.xaxis.set_major_locator(MaxNLocator(6, integer=True, min_n_ticks=1))
 
 
 def board(

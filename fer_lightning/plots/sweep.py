@@ -230,16 +230,16 @@ def sweep_curves(
         enumerate(drawn), key=lambda pair: (pair[0] == best, goodness[pair[0]])
     ):
         colour = style.BLACK if run == best else mpl.colormaps[COLOURS](0.1 + 0.85 * goodness[run])
-        epochs = range(len(curve.values))  # counted from 0, as they are logged
+        epochs = range(1, len(curve.values) + 1)
         single = "." if len(curve.values) == 1 else ""
         axes.plot(epochs, curve.values, color=colour, lw=2.0 if run == best else 1.0, marker=single)
         if curve.stopped:
-            axes.plot(len(curve.values) - 1, curve.values[-1], "x", color=colour, markersize=5)
+            axes.plot(len(curve.values), curve.values[-1], "x", color=colour, markersize=5)
     if not drawn:
         style.note(axes, "no epochs")
     axes.set_xlabel("epoch")
     axes.set_ylabel(metric)
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    style.epoch_axis(axes)
     style.tidy(axes)
     entries = {
         "best run": Line2D([], [], color=style.BLACK, linewidth=2.0),

@@ -35,7 +35,8 @@ def _title(collection: Collection) -> str:
         return f"Study {name}"
     if len(collection.runs) == 1:
         run = collection.runs[0]
-        return f"{run.model}, {percent(run.fraction)} of the training data, seed {run.seed}"
+        made = f"{run.model}, {percent(run.fraction)} of the training data, seed {run.seed}"
+        return made if run.identity else f"{run.shown_as}: {made}"
     return f"{', '.join(collection.models)} compared"
 
 

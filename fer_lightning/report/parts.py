@@ -99,7 +99,7 @@ def lacking(runs: Sequence[Run], what: str, remedy: str = "", most: int = 8) -> 
     """Say which runs have no such file; nothing where all have it."""
     if not runs:
         return []
-    names = ", ".join(run.name for run in runs[:most])
+    names = ", ".join(run.shown_as for run in runs[:most])
     more = f" and {len(runs) - most} more" if len(runs) > most else ""
     return [Text(f"Left out, because they have no {what}: {names}{more}. {remedy}", "note")]
 

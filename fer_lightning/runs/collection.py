@@ -15,6 +15,7 @@ from fer_lightning.data.regions import FACE, Regions
 from fer_lightning.errors import UserError
 from fer_lightning.runs.files import FILES, atomic, if_readable, read_metrics
 from fer_lightning.runs.find import Found, find_folders
+from fer_lightning.runs.repeated import twin_of
 from fer_lightning.runs.run import Run, cell_name, read_run
 
 MEASURED = ("acc", "macro_f1", "nll", "ece", "ece_floor")
@@ -258,8 +259,7 @@ def collect(folders: Iterable[Path | str]) -> Collection:
         _check_data(run, runs)
         twin = runs.setdefault(run.name, run)
         if twin is not run:
-            _check_twin(twin, run)
-            left_out[str(path)] = f"it is the same run as {twin.path}"
+            left_out[str(path)] = twin_of(twin, run)
     ordered = sorted(runs.values(), key=lambda r: (found.rank(r.model), r.fraction, r.seed))
     return Collection(tuple(ordered), _missing(found, runs), left_out, found.study)
 
@@ -273,17 +273,6 @@ def _check_data(run: Run, runs: Mapping[str, Run]) -> None:
             f"expected runs of one data set but {other.path} is of {other.summary.get('data')} "
             f"({other.fingerprint}) and {run.path} of {run.summary.get('data')} "
             f"({run.fingerprint}); collect them apart"
-        )
-
-
-def _check_twin(one: Run, other: Run) -> None:
-    """Two folders for one cell must hold the same run, as copies or repetitions do."""
-    if one.identity != other.identity or not (
-        one.identity or one.summary.get("started") == other.summary.get("started")
-    ):
-        raise UserError(
-            f"expected one run for {one.name} but {one.path} and {other.path} were trained "
-            "differently; remove one of them"
         )
 
 

@@ -18,6 +18,7 @@ PACKAGES = ("torch", "lightning", "timm", "torchmetrics", "wandb", "numpy", "sci
 PATHS = re.compile(r"(?<![\w:/.])(?:[A-Za-z]:\\|/|~/)(?:[^/\\\s'\"=,]+[/\\])+([^/\\\s'\"=,]*)")
 ABSOLUTE = re.compile(r"[A-Za-z]:\\|/|~/")
 DRAWN = "drawn faces"
+REHEARSED = "A rehearsal: one epoch on drawn faces; it decides nothing."
 
 
 def versions() -> dict[str, str]:

@@ -55,6 +55,11 @@ class Run:
         return cell_name(self.model, self.fraction, self.seed)
 
     @property
+    def shown_as(self) -> str:
+        """What readers find it by: a study's cell by its name, any other run by its folder's."""
+        return self.name if self.identity else self.path.resolve().name
+
+    @property
     def fingerprint(self) -> str:
         """Of the data set."""
         return str(self.summary.get("fingerprint"))

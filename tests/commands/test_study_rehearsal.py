@@ -20,6 +20,7 @@ from fer_lightning.report.sections.registry import Material
 from fer_lightning.report.sections.verdicts import judged
 from fer_lightning.runs.collection import collect
 from fer_lightning.runs.files import CONTROLS
+from fer_lightning.runs.provenance import REHEARSED
 
 STUDIES = Path(__file__).parents[2] / "configs/study"
 ALL = sorted(path.stem for path in STUDIES.glob("*.yaml"))
@@ -158,8 +159,11 @@ def rehearse(name, run):
     code, out, err = run("study", name, "--rehearse")
     assert code == 0, out + err
     assert "drawn faces instead of FER-2013" in out
+    assert out.rstrip().endswith(REHEARSED)
     folder = Path(f"runs/{name}_rehearsal")
     assert (folder / "report.html").stat().st_size > 100_000
+    words = (folder / "report.md").read_text()
+    assert words.index(REHEARSED) < words.index("drawn faces instead of FER-2013")
     verdicts = pd.read_csv(folder / "tables/verdicts.csv").fillna("")
     asked = [one["hypothesis"] for one in read_study(STUDIES / f"{name}.yaml").hypotheses]
     assert list(dict.fromkeys(verdicts["hypothesis"])) == list(dict.fromkeys(asked))

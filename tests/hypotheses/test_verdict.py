@@ -7,6 +7,7 @@ from scipy.special import stdtrit
 
 from fer_lightning.hypotheses.verdict import (
     adjust,
+    in_words,
     judge,
     row_of,
     rule_for,
@@ -79,3 +80,28 @@ def test_few_seeds_say_what_they_cannot_say():
     assert "no difference under 20.0 points could be supported; with 3 trainings" in caveat
     assert "in fewer than 80 % of studies" in caveat
     assert seed_caveats(compare([1, 0], [0, 0])) == []  # the verdict itself says it
+
+
+def test_where_seeds_decide_nothing_no_difference_above_100_points_is_named():
+    (caveat,) = seed_caveats(with_interval(-27.2, 27.4))
+    assert (
+        "no difference at all could be supported, for it would have to be above 100 points"
+        in caveat
+    )
+    assert "2730" not in caveat
+    (some,) = seed_caveats(with_interval(-0.9, 0.9))
+    assert "no difference under 90.0 points could be supported" in some
+    assert some.endswith("none is found in 80 % of studies.")
+
+
+def test_a_difference_of_differences_may_reach_200_points():
+    found = with_interval(-1.5, 1.5)
+    four = replace(
+        found, trainings=replace(found.trainings, spreads=(found.trainings.spreads[0],) * 4)
+    )
+    assert "above 200 points" in seed_caveats(four)[0]
+
+
+def test_an_interval_that_holds_every_difference_is_told_in_words():
+    row = row_of("lead", with_interval(-27.2, 27.4)) | {"p_bonferroni": 1.0}
+    assert "interval wider than -100 to +100" in in_words(row)

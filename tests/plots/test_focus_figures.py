@@ -70,13 +70,20 @@ def test_medians_bands_and_null_lines_stand_where_the_rows_say():
     mouth = focus_curves(rows()).axes[FACE.rows.index("mouth")]
     median, uniform, gaussian = mouth.lines
     assert np.asarray(median.get_ydata()).tolist() == [2, 3, 4]
-    assert np.asarray(median.get_xdata()).tolist() == [0, 1, 2]
+    assert np.asarray(median.get_xdata()).tolist() == [1, 2, 3]  # files count from 0
     assert (uniform.get_ydata()[0], gaussian.get_ydata()[0]) == (1.0, 2.5)
     assert to_hex(gaussian.get_color()) == GREY.lower()
     band = mouth.collections[0].get_paths()[0].vertices[:, 1]
     assert (band.min(), band.max()) == (0.5, 8)
     assert mouth.get_yscale() == "log"
     assert mouth.get_ylim()[0] < 0.5 < 8 < mouth.get_ylim()[1]
+
+
+def test_one_epoch_has_one_tick():
+    panel = focus_curves(rows(epochs=1)).axes[-1]
+    low, high = panel.get_xlim()
+    assert [tick for tick in panel.get_xticks() if low <= tick <= high] == [1]
+    assert panel.get_xlabel() == "epoch"
 
 
 def test_zero_maps_are_drawn_as_their_share():

@@ -5,7 +5,7 @@ import pytest
 from matplotlib.collections import PathCollection
 
 from fer_lightning.errors import UserError
-from fer_lightning.plots.curves import Level, Panel, accuracy_by_fraction, model_curves
+from fer_lightning.plots.curves import Level, Panel, accuracy_by_fraction, goes_on, model_curves
 from fer_lightning.plots.galleries import Looked, overlay, same_faces
 from fer_lightning.plots.style import model_look
 
@@ -32,6 +32,18 @@ def test_leads_of_the_paper_at_fractions_beyond_ours_are_left_out():
     figure = accuracy_by_fraction({"cnn": LEVELS[:1]}, LEAD[:1], {0.3: 9.2, 0.6: 16.5})
     drawn = [line.get_ydata() for line in figure.axes[1].lines if line.get_marker() == "D"]
     assert [line.tolist() for line in drawn] == [[9.2]]
+
+
+def test_a_lead_ends_at_100_points_with_arrows_where_its_interval_goes_on():
+    lead = [Level(0.3, 3.6, -1400.0, 1500.0), Level(1.0, 20.0, -130.0, 60.0)]
+    right = accuracy_by_fraction({"cnn": LEVELS, "vit": LEVELS}, lead).axes[1]
+    assert -125 < right.get_ylim()[0] <= -100
+    assert 100 <= right.get_ylim()[1] < 125
+    arrows = [(line.get_marker(), *line.get_xydata().tolist()) for line in right.lines]
+    drawn = [arrow for arrow in arrows if arrow[0] in "^v"]
+    assert drawn == [("^", [30, 100]), ("v", [30, -100]), ("v", [100, -100])]
+    assert goes_on(lead)
+    assert not goes_on(LEAD)
 
 
 def test_one_model_has_no_second_panel_and_none_says_so(texts, complete):

@@ -62,6 +62,12 @@ def test_any_number_of_axes_fits(parameters, complete, texts):
     complete(figure)
 
 
+def test_runs_over_epochs_count_from_1_and_a_cross_ends_those_stopped():
+    axes = sweep_curves([Curve([0.1, 0.2, 0.3]), Curve([0.1], True)], "val/acc").axes[0]
+    drawn = [(line.get_marker(), line.get_xdata().tolist()) for line in axes.lines]
+    assert drawn == [(".", [1]), ("x", [1]), ("", [1, 2, 3])]
+
+
 def test_nothing_to_draw_says_so(texts):
     assert "no runs" in texts(parallel_coordinates([Axis("lr", []), Axis("acc", [])]))
     assert "nothing varied" in texts(importance_figure([], "val/acc"))
@@ -82,7 +88,7 @@ def test_a_stopped_run_ends_with_a_cross(complete, texts):
     curves = [Curve([0.1, 0.3, 0.5]), Curve([0.1, 0.2], stopped=True), Curve([0.4]), Curve([])]
     figure = sweep_curves(curves, "val/acc")
     crosses = [line for line in figure.axes[0].lines if line.get_marker() == "x"]
-    assert [(line.get_xdata()[0], line.get_ydata()[0]) for line in crosses] == [(1, 0.2)]
+    assert [(line.get_xdata()[0], line.get_ydata()[0]) for line in crosses] == [(2, 0.2)]
     assert "stopped early" in texts(figure)
     assert "stopped early" not in texts(sweep_curves(curves[:1], "val/acc"))
     complete(figure)

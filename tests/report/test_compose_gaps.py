@@ -86,12 +86,61 @@ def test_near_twins_of_another_data_set_or_damaged(tmp_path, content, why):
 
 def test_a_single_run_has_a_report_without_comparisons(tmp_path):
     report = compose(collect([write_run(tmp_path)]))
-    assert report.title == "cnn, 100 % of the training data, seed 1"
+    assert report.title == "cnn-100pct-seed1: cnn, 100 % of the training data, seed 1"
     assert "no hypothesis is judged" in words(report)
     assert "One seed only" in words(report)
     ids = {item.id for item in items(report, Table | Picture)}
     assert "gaps_and_gains" not in ids
     assert {"training_curves", "focus", "confusion_cnn", "cost"} <= ids
+
+
+def test_a_run_that_no_study_made_is_called_as_its_folder(tmp_path):
+    folder = write_run(tmp_path, leave_out=["metrics.csv"]).rename(tmp_path / "two")
+    report = compose(collect([folder]))
+    assert report.title == "two: cnn, 100 % of the training data, seed 1"
+    assert table(report, "runs").rows[0][0] == "two"
+    assert [points.name for points in items(report, Scatter)[0].models] == ["two"]
+    assert "validation accuracies: two." in words(report)
+    assert "cnn-100pct-seed1" not in words(report)
+    cell = {"model": "cnn", "fraction": 1.0, "seed": 1, "identity": "x"}
+    (folder / "cell.json").write_text(json.dumps(cell))
+    assert table(compose(collect([folder])), "runs").rows[0][0] == "cnn-100pct-seed1"
+
+
+def test_a_single_runs_page_has_no_verdicts_and_does_not_speak_of_several_seeds(tmp_path):
+    report = compose(collect([write_run(tmp_path)]))
+    assert "verdicts" not in {section.id for section in report.sections}
+    (matrix,) = [p for p in items(report, Picture) if p.id == "confusion_cnn"]
+    assert matrix.caption == "cnn at 100 % of the training data, seed 1."
+    assert table(report, "recall").caption == "Recall of each class."
+
+
+def test_maps_without_faces_are_not_promised(tmp_path):
+    folder = write_run(tmp_path)
+    with np.load(folder / "features.npz") as arrays:
+        kept = {name: value for name, value in arrays.items() if name != "faces"}
+    np.savez_compressed(folder / "features.npz", **kept)
+    report = compose(collect([folder]))
+    assert "No maps are shown here, for these runs kept no faces" in words(report)
+    assert "gallery" not in {picture.id for picture in items(report, Picture)}
+
+
+def test_beside_drawn_faces_the_papers_numbers_are_left_out(tmp_path):
+    write_run(tmp_path / "drawn", "vit", data="drawn faces")
+    write_run(tmp_path / "real", "vit")
+    drawn, real = (
+        table(compose(collect([tmp_path / name])), "focus") for name in ("drawn", "real")
+    )
+    assert "paper" not in {row[1] for row in drawn.rows}
+    assert "Paper" not in " ".join(drawn.notes)
+    assert "paper" in {row[1] for row in real.rows}
+
+
+def test_regions_without_any_warm_map_have_gaps(tmp_path):
+    found = table(compose(collect([write_run(tmp_path, "vit", zero=1.0)])), "focus")
+    ours = [row for row in found.rows if row[1] != "paper"]
+    assert {row[2] for row in ours} == {None}
+    assert "a gap: there were no others" in found.notes[0]
 
 
 def test_one_seed_says_what_its_intervals_cannot_say(tmp_path):

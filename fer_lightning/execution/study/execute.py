@@ -21,6 +21,7 @@ class Job:
     folder: CellFolder
     done: bool = False  # whether it is complete, perhaps elsewhere
     began: float | None = field(default=None, compare=False)  # monotonic seconds, while it runs
+    took: float = field(default=0.0, compare=False)  # seconds in this call, once it has ended
 
 
 def execute(
@@ -64,6 +65,8 @@ def execute(
                         outcome = "stopped"
                     elif outcome == "failed":
                         job.folder.fail(code)
+                    if job.began is not None:
+                        job.took = time.monotonic() - job.began
                     job.began, job.done = None, outcome == "done"
                     outcomes[job.cell.name] = outcome
                     watch(job)

@@ -63,6 +63,7 @@ class Study:
     sources: tuple[ModelPlan, ...] = ()
     # smaller fractions train for more epochs, so that all take as many steps as the largest
     equal_steps: bool = False
+    rehearsed: bool = False  # shrunk to what shows that it runs; its numbers decide nothing
 
 
 def _different(given: list[Any], info: ValidationInfo) -> list[Any]:

@@ -17,6 +17,7 @@ from fer_lightning.runs.files import Metrics, if_readable, read_json, read_metri
 from fer_lightning.runs.folder import RunFolder
 
 VAL_ACC = key("val", ACC)
+MINUTE, SHORT = 59.5, 9.95  # seconds that are rounded to a minute, and to ten seconds
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,8 @@ class Progress:
     most_epochs: int  # after which the run ends at the latest
     # on the test images of a complete run, else the best on validation images so far
     accuracy: float | None
-    seconds: float | None  # of training so far
+    # of work so far: imports, test and focus included, where the cell was worked on in this call
+    seconds: float | None
 
 
 def progress_of(job: Job) -> Progress:
@@ -40,7 +42,8 @@ def progress_of(job: Job) -> Progress:
         summary = read_json(folder.summary)
         state: State = "done" if job.done else "running" if job.began else job.folder.state
         accuracy, epochs = summary["test"]["acc"], summary["epochs"]
-        return Progress(job.cell.name, state, epochs, most, accuracy, summary["seconds"])
+        seconds = max(summary["seconds"], job.took)
+        return Progress(job.cell.name, state, epochs, most, accuracy, seconds)
     epochs, best = _epochs(folder)
     state = "running" if job.began is not None else job.folder.state
     seconds = None if job.began is None else time.monotonic() - job.began
@@ -124,7 +127,7 @@ def study_view(rows: Iterable[Progress], left: float | None) -> Group:
         table.add_column(name, justify="left" if name in ("cell", "state") else "right")
     for row in rows:
         accuracy = "" if row.accuracy is None else f"{row.accuracy:.3f}"
-        seconds = "" if row.seconds is None else str(timedelta(seconds=round(row.seconds)))
+        seconds = "" if row.seconds is None else clock(row.seconds)
         kind = "test" if row.state == "done" else "val"
         epochs = f"{row.epochs}/{row.most_epochs}" if row.epochs else ""
         table.add_row(
@@ -150,12 +153,23 @@ def line(row: Progress) -> str:
     """
     kind = "test" if row.state == "done" else "best validation"
     parts = [
-        *([f"{row.epochs} epochs"] if row.epochs else []),
+        *([f"{row.epochs} epoch{'s' if row.epochs > 1 else ''}"] if row.epochs else []),
         *([] if row.accuracy is None else [f"{kind} accuracy {row.accuracy:.3f}"]),
-        *([str(timedelta(seconds=round(row.seconds)))] if row.seconds else []),
+        *([clock(row.seconds)] if row.seconds else []),
     ]
     return f"{row.name} {row.state}" + (f": {', '.join(parts)}" if parts else "")
 
 
+def clock(seconds: float) -> str:
+    """Write a time; one of less than a minute in seconds.
+
+    >>> clock(0.42), clock(12.3), clock(61)
+    ('0.4 s', '12 s', '0:01:01')
+    """
+    if seconds < MINUTE:
+        return f"{seconds:.1f} s" if seconds < SHORT else f"{seconds:.0f} s"
+    return str(timedelta(seconds=round(seconds)))
+
+
 def _left(seconds: float | None) -> str:
-    return f", at most {timedelta(seconds=round(seconds))} left" if seconds else ""
+    return f", at most {clock(seconds)} left" if seconds else ""

@@ -52,6 +52,7 @@ def rehearsal(study: Study) -> Study:
         data_dir=None,
         focus=focus and FocusPlan(LOOKED_AT, focus.methods, "maps"),
         results=None,
+        rehearsed=True,
     )
 
 

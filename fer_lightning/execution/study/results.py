@@ -119,6 +119,7 @@ def write_plan(root: Path, study: Study, folders: Sequence[tuple[Cell, str]]) ->
         "seeds": list(study.seeds),
         "hypotheses": [dict(one) for one in study.hypotheses],
         **({"equal_steps": True} if study.equal_steps else {}),
+        **({"rehearsed": True} if study.rehearsed else {}),
         "cells": cells,
     }
     root.mkdir(parents=True, exist_ok=True)

@@ -7,7 +7,7 @@ import numpy as np
 from fer_lightning.hypotheses import paper
 from fer_lightning.hypotheses.evidence import by_key, cells_of
 from fer_lightning.hypotheses.paper import gaps_and_gains
-from fer_lightning.plots.curves import Level, accuracy_by_fraction
+from fer_lightning.plots.curves import Level, accuracy_by_fraction, goes_on
 from fer_lightning.report.content import Item, Picture, Table, Text
 from fer_lightning.report.parts import about, mean, number, pair_of, percent
 from fer_lightning.report.sections.registry import Material, section
@@ -18,6 +18,7 @@ from fer_lightning.statistics.bootstrap import Floats
 PAPERS = ("cnn", "vit")  # the models that the paper compares
 LEVEL = 0.95
 RESAMPLES = 2_000  # for a picture's 95 % intervals; verdicts use more
+BEYOND = "Arrows: the interval goes on beyond 100 points, more than accuracies can differ."
 ROUNDED = {"estimate": 2, "ours": 2, "low": 2, "high": 2, "apart": 2, "paper": 2}
 
 
@@ -43,13 +44,14 @@ def accuracy_picture(collection: Collection) -> Picture:
     compared = [] if pair is None else _compared(collection, pair)
     lead = [level for level in map(_lead_level, compared) if level is not None]
     sides = " (95 % left, 99.5 % right)" if lead else " (95 %)"
+    beyond = f" {BEYOND}" if goes_on(lead) else ""
     figure = accuracy_by_fraction(
         levels,
         lead,
         paper.GAPS if pair == PAPERS else None,
         pair or ("", ""),
         f"Accuracy by share of training data: {about(collection)}",
-        f"Bars: intervals over {covers}{sides}. Small dots: single seeds.",
+        f"Bars: intervals over {covers}{sides}. Small dots: single seeds.{beyond}",
     )
     caption = "Test accuracy against the share of training images."
     return Picture("accuracy_by_fraction", caption, _words(levels), figure)

@@ -19,7 +19,7 @@ def calibration(material: Material) -> list[Item]:
         items.append(
             Picture(
                 f"reliability_{model}",
-                f"Accuracy against confidence of {run.name}.",
+                f"Accuracy against confidence of {run.shown_as}.",
                 f"ECE {ece:.3f}, floor {floor:.3f}, mean confidence "
                 f"{answers.probabilities.max(1).mean():.3f}, accuracy {answers.correct.mean():.3f}",
                 reliability_diagram(
@@ -27,7 +27,7 @@ def calibration(material: Material) -> list[Item]:
                     answers.correct,
                     ece,
                     floor,
-                    title=f"{run.name}, test images of {about(collection)}",
+                    title=f"{run.shown_as}, test images of {about(collection)}",
                 ),
             )
         )

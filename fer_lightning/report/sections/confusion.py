@@ -1,5 +1,7 @@
 """Which class is taken for which, and how often each is recognised."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -23,11 +25,10 @@ def confusion(material: Material) -> list[Item]:
             continue
         classes = runs[0].classes
         counts = sum((counted(run) for run in runs), np.zeros((len(classes),) * 2, np.int64))
-        seeds = ", ".join(str(run.seed) for run in runs)
         items.append(
             Picture(
                 f"confusion_{model}",
-                f"{model} at {percent(fraction)} of the training data, seeds {seeds} together.",
+                f"{model} at {percent(fraction)} of the training data, {_seeds(runs)}.",
                 _words(counts, classes),
                 confusion_figure(
                     counts,
@@ -37,6 +38,11 @@ def confusion(material: Material) -> list[Item]:
             )
         )
     return [*items, _recall(collection)]
+
+
+def _seeds(runs: Sequence[Run]) -> str:
+    seeds = ", ".join(str(run.seed) for run in runs)
+    return f"seeds {seeds} together" if len(runs) > 1 else f"seed {seeds}"
 
 
 def counted(run: Run) -> NDArray[np.int64]:
@@ -78,7 +84,7 @@ def _recall(collection: Collection) -> Table:
         rows.append((model, percent(fraction), *values, number(float(top), 3)))
     return Table(
         "recall",
-        "Recall of each class, seeds together.",
+        "Recall of each class" + (", seeds together." if len(collection.seeds) > 1 else "."),
         (
             "model",
             "training data",

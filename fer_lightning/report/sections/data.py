@@ -65,7 +65,7 @@ def _leaks(collection: Collection) -> list[Text]:
     return [
         Text(
             f"**The test leaks**: {worst} test images{share} have an identical twin among the "
-            f"training images of {run.name}; accuracies are too high by up to that share."
+            f"training images of {run.shown_as}; accuracies are too high by up to that share."
             f"{_accuracy_there(run)}",
             "note",
         )
@@ -112,7 +112,7 @@ def _worth(run: Run, twins: NDArray[np.int64]) -> tuple[Any, ...]:
     there, others = (right[part].mean() if part.any() else math.nan for part in (seen, ~seen))
     numbers = (number(value) for value in (right.mean(), there, others))
     worth = number(100 * (right.mean() - others), 2)
-    return (run.name, len(right), int(seen.sum()), *numbers, worth)
+    return (run.shown_as, len(right), int(seen.sum()), *numbers, worth)
 
 
 def _accuracy_there(run: Run) -> str:

@@ -49,7 +49,11 @@ def embedding(material: Material) -> list[Item]:
 def _scatter(
     runs: dict[str, Run], found: dict[str, Embedding], faces: bool, fraction: str
 ) -> Scatter:
-    models = tuple(_points(runs[model], one) for model, one in found.items())
+    single = len(found) == 1  # several folders may be called alike, and each has a file
+    models = tuple(
+        _points(run, one, run.shown_as if single else run.name)
+        for run, one in ((runs[model], one) for model, one in found.items())
+    )
     first = next(iter(runs.values()))
     given = [one for one in found.values() if one.faces is not None] if faces else []
     shown = {}
@@ -67,7 +71,7 @@ def _scatter(
     )
 
 
-def _points(run: Run, one: Embedding) -> Points:
+def _points(run: Run, one: Embedding, name: str) -> Points:
     answers = run.predictions
     at = places(one.row, answers.row)
     there = (at >= 0) & np.isfinite(one.points).all(1)
@@ -78,7 +82,7 @@ def _points(run: Run, one: Embedding) -> Points:
         known = np.isin(maps.row, one.row[there])
         heat = {"map_rows": maps.row[known], "maps": shrunk(maps.heat[known])}
     return Points(
-        run.name,
+        name,
         one.points[there],
         one.row[there],
         answers.label[at],

@@ -31,6 +31,7 @@ from fer_lightning.report.sections.focus_epochs import over_epochs
 from fer_lightning.report.sections.registry import Material, section
 from fer_lightning.runs.collection import Collection
 from fer_lightning.runs.files import FILES
+from fer_lightning.runs.provenance import DRAWN
 from fer_lightning.statistics import cohen_d
 
 Floats = NDArray[np.float64]
@@ -104,12 +105,13 @@ def focus(material: Material) -> list[Item]:
         sums = _sums(found, collection.models, collection.fractions)
         items += [
             Text(
-                "LFR is the mean heat inside a region divided by that outside it. It grows with "
-                "the resolution of a model's maps, and a blob in the middle that knows nothing "
-                "reaches 100 % of at least 1: read it beside the maps that know nothing, at "
-                "one common grid, and beside what hiding regions does to the answers."
+                "LFR is the mean heat inside a region divided by that outside it; from 1 on, the "
+                "region is the hotter part. It grows with the resolution of a model's maps, and a "
+                "spot in the middle of every picture, drawn without looking at any, can be hotter "
+                "inside than outside in all of them. So read LFR beside the maps that know "
+                "nothing, at one common grid, and beside what hiding regions does to the answers."
             ),
-            _table(shown, sums, models, pair_of(collection)),
+            _table(collection, shown, sums, models, pair_of(collection)),
             _zero_maps(shown, sums, models),
             _distribution(collection, shown, models),
             _numbers(sums),
@@ -139,6 +141,7 @@ def _sums(
 
 
 def _table(
+    collection: Collection,
     shown: Sequence[Focus],
     sums: Mapping[Place, Summed],
     models: list[str],
@@ -147,7 +150,7 @@ def _table(
     """The paper's layout: one row per region, models side by side, its numbers below ours."""
     fraction, regions = shown[0].fraction, shown[0].regions
     compared = pair if pair is not None and set(pair) <= set(models) else None
-    papers = {row.region: row for row in paper.FOCUS if regions == FACE and {*models} & PAPERS}
+    papers = _papers(collection, models)
     rows: list[tuple[Cell, ...]] = []
     for region in regions.rows:
         for resolution in RESOLUTIONS:
@@ -157,7 +160,7 @@ def _table(
                     (
                         region,
                         WORDS[resolution],
-                        *(s and f"{format_number(s.mean)} ± {format_number(s.sd)}" for s in found),
+                        *(s and _spread(s) for s in found),
                         *(s and number(s.median, 3) for s in found),
                         *(s and number(100 * s.share, 1) for s in found),
                         compared and number(_effect(shown, compared, resolution, region), 3),
@@ -178,12 +181,28 @@ def _table(
         ),
         tuple(rows),
         (
-            f"Zero maps are left out here. Means over {seeds} seed{'s' if seeds != 1 else ''}. "
+            f"Zero maps are left out here; a gap: there were no others. Means over {seeds} "
+            f"seed{'s' if seeds != 1 else ''}. "
             "d is the difference of means in units of the root mean square of both SDs. Where "
             "single maps without heat outside a region decide a mean, believe the median.",
-            f"Paper: {paper.SOURCE}, N = {paper.IMAGES}; it prints no median.",
+            *((f"Paper: {paper.SOURCE}, N = {paper.IMAGES}; it prints no median.",) * bool(papers)),
         ),
     )
+
+
+def _papers(collection: Collection, models: list[str]) -> dict[str, paper.FocusRow]:
+    """Return what the paper measured on FER-2013; nothing beside drawn faces or other regions."""
+    drawn = str(collection.runs[0].at("data")).startswith(DRAWN)
+    alike = collection.regions == FACE and not drawn and {*models} & PAPERS
+    return {row.region: row for row in paper.FOCUS} if alike else {}
+
+
+def _spread(found: Summed) -> str | None:
+    """Write mean ± SD; a gap where all maps were zero, and no SD of one image."""
+    if np.isnan(found.mean):
+        return None
+    sd = "" if np.isnan(found.sd) else f" ± {format_number(found.sd)}"
+    return f"{format_number(found.mean)}{sd}"
 
 
 def _effect(

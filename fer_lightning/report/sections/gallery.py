@@ -12,6 +12,7 @@ from fer_lightning.runs.files import FILES, Embedding, Maps
 from fer_lightning.runs.run import Run
 
 PER_CLASS = 2
+NO_FACES = "No maps are shown here, for these runs kept no faces to lay them over."
 
 
 @section("gallery", "The same faces under each model's maps", place=60)
@@ -27,7 +28,7 @@ def gallery(material: Material) -> list[Item]:
         return without
     kept = next((e for m in maps if (e := runs[m].embedding) and e.faces is not None), None)
     if kept is None or kept.faces is None:
-        return [Text("These runs kept no faces, so their maps are shown without any.", "note")]
+        return [*without, Text(NO_FACES, "note")]
     rows = chosen(maps, runs, kept)
     if not len(rows):
         return [Text("No image has both a face and a map of every model.", "note")]

@@ -46,7 +46,7 @@ def learning_picture(collection: Collection) -> Picture | None:
 
 
 def curve_of(run: Run) -> Line | None:
-    """Return the epochs and validation accuracies of a run; None where it logged none."""
+    """Return the epochs, from 0 as in files, and validation accuracies; None without any."""
     table = run.metrics
     if EPOCH not in table or VAL_ACC not in table:
         return None
@@ -92,7 +92,7 @@ def _picture(collection: Collection, curves: dict[str, Line]) -> Picture:
 def _single(run: Run, data: str, majority: float) -> Picture:
     """Loss and accuracy of training and validation, of one run."""
     rows = [{str(k): v for k, v in row.items()} for row in run.metrics.to_dict("records")]
-    figure = training_curves(rows, f"{run.name}: {data}", majority)
+    figure = training_curves(rows, f"{run.shown_as}: {data}", majority)
     caption = "Loss and accuracy over epochs."
     return Picture("training_curves", caption, figure.get_supxlabel(), figure)
 
@@ -176,7 +176,9 @@ def _epochs(collection: Collection, curves: dict[str, Line]) -> Table:
     )
     return Table(
         "epochs_to_reach",
-        "Epochs of training until a validation accuracy was first reached.",
+        "Epochs of training until a validation accuracy was first reached."
+        if wanted
+        else "Best validation accuracy of each run, and after how many epochs.",
         (
             *("model", "training data", "seed", "best", "best after", "epochs"),
             *("points per epoch at the end", "at the end"),
@@ -184,7 +186,7 @@ def _epochs(collection: Collection, curves: dict[str, Line]) -> Table:
         ),
         rows,
         (
-            "A gap: never reached in this run. Epochs are counted from 1 here.",
+            *(("A gap: never reached in this run.",) if wanted else ()),
             "The end is the last fifth of a run's epochs. Still rising: its best epoch lies there "
             "and the slope would add half a point in as many epochs again; such a run says how "
             "fast a model learns, not how far it gets.",

@@ -32,7 +32,7 @@ def _how(collection: Collection) -> str:
 def _runs(collection: Collection) -> Table:
     rows = tuple(
         (
-            run.name,
+            run.shown_as,
             str(scrub(str(run.summary.get("command", "")))),
             _text(run, "started"),
             _text(run, "code"),

@@ -13,10 +13,11 @@ from fer_lightning.report.sections.accuracy import accuracy_picture
 from fer_lightning.report.sections.learning import largest_class, learning_picture
 from fer_lightning.report.sections.registry import Material, section
 from fer_lightning.runs.collection import Collection
-from fer_lightning.runs.provenance import DRAWN, stand_ins
+from fer_lightning.runs.provenance import DRAWN, REHEARSED, stand_ins
 from fer_lightning.runs.run import Run
 
 MOST_NAMED = 4  # models in the first sentence
+MOST_TIED = 3  # classes that are known equally well
 ANSWERS = {"supported": "Yes, supported", "not supported": "No, not supported"}
 
 
@@ -27,7 +28,9 @@ def summary(material: Material) -> list[Item]:
     picture = None
     with suppress(UserError):  # a damaged file is named where it is needed
         picture = (accuracy_picture if len(collection.runs) > 1 else learning_picture)(collection)
+    rehearsed = bool(collection.study.get("rehearsed"))
     items: list[Item] = [
+        *([Text(f"**{REHEARSED}**", "note")] if rehearsed else []),
         *substitutions([run.summary for run in collection.runs]),
         Text(story(collection)),
         *([picture] if picture else []),
@@ -89,18 +92,41 @@ def _story_of_run(run: Run) -> str:
     recall = {
         name: value for name, value in (test.get("recall") or {}).items() if value is not None
     }
-    epochs, known = run.summary.get("epochs"), ""
-    trained = f" after {epochs} epochs" if epochs else ""
-    if len(recall) > 1:
-        best, worst = max(recall, key=recall.__getitem__), min(recall, key=recall.__getitem__)
-        known = (
-            f" It knows {best} best ({recall[best]:.0%}) and {worst} least ({recall[worst]:.0%})."
-        )
+    epochs = run.summary.get("epochs")
+    trained = f" after {epochs} epoch{'s' if epochs > 1 else ''}" if epochs else ""
     return (
         f"`{run.model}` answers **{test['acc']:.1%}** of {len(run.predictions.label):,} test "
         f"images right{trained}, where the largest class alone would give "
-        f"{largest_class(run):.1%}.{known}"
+        f"{largest_class(run):.1%}.{best_and_worst(recall)}"
     )
+
+
+def best_and_worst(recall: Mapping[str, float]) -> str:
+    """Name the classes that a model knows best and least; many that tie are counted.
+
+    >>> best_and_worst({"happy": 0.9, "fear": 0.2, "sad": 0.2})
+    ' It knows happy best (90%) and fear and sad least (20%).'
+    >>> best_and_worst({"happy": 0.5, "fear": 0.5}), best_and_worst({"happy": 0.5})
+    (' It knows all classes equally well (50%).', '')
+    """
+    if len(recall) < 2:
+        return ""
+    most, least = max(recall.values()), min(recall.values())
+    if most == least:
+        return f" It knows all classes equally well ({most:.0%})."
+    best, worst = ([n for n, v in recall.items() if v == end] for end in (most, least))
+    return f" It knows {_these(best)} best ({most:.0%}) and {_these(worst)} least ({least:.0%})."
+
+
+def _these(classes: Sequence[str]) -> str:
+    """Name up to `MOST_TIED` classes.
+
+    >>> _these(["a"]), _these(["a", "b", "c"]), _these("abcd")
+    ('a', 'a, b and c', '4 classes')
+    """
+    if len(classes) > MOST_TIED:
+        return f"{len(classes)} classes"
+    return " and ".join(filter(None, (", ".join(classes[:-1]), classes[-1])))
 
 
 def question(statement: str) -> str:

@@ -72,6 +72,8 @@ def _listed(study: Mapping[str, Any], name: str, kind: type) -> list[Any]:
 def verdict_details(material: Material) -> list[Item]:
     """Lay out verdicts with their caveats, rules and numbers."""
     found = material.verdicts
+    if not found and len(material.runs.runs) == 1:
+        return []
     if not found:
         return [Text("No hypothesis is judged.")]
     items: list[Item] = [

@@ -59,6 +59,7 @@ def test_all_cells_are_trained_and_told(undisturbed, tmp_path, capsys):
     assert "cnn-30pct-seed42 running" in told
     assert "cnn-30pct-seed42 done: 4 epochs, test accuracy 0.200" in told
     assert "8 of 8 done" in told
+    assert "0:00:00" not in told
     assert run(tmp_path, sleep="0.06") == {}, "nothing is left to do"
 
 

@@ -1,4 +1,5 @@
 import io
+import json
 
 import pytest
 from rich.console import Console
@@ -51,6 +52,16 @@ def test_time_left_scales_with_epochs_and_data(tmp_path):
     assert seconds_left(jobs, rows) == pytest.approx(100)
 
 
+def test_the_time_of_a_cell_holds_what_comes_before_and_after_its_training(tmp_path):
+    one = job(tmp_path, done=True)
+    one.folder.path.mkdir()
+    summary = {"test": {"acc": 0.5}, "epochs": 1, "seconds": 0.04}
+    (one.folder.path / "summary.json").write_text(json.dumps(summary))
+    assert line(progress_of(one)).endswith("done: 1 epoch, test accuracy 0.500, 0.0 s")
+    one.took = 12.3
+    assert line(progress_of(one)).endswith(", 12 s")
+
+
 def test_the_table_on_a_terminal(tmp_path):
     rows = [
         Progress("cnn-30pct-seed1", "done", 9, 10, 0.5, 61.0),
@@ -62,6 +73,8 @@ def test_the_table_on_a_terminal(tmp_path):
     text = console.file.getvalue()
     assert "test 0.500" in text
     assert "val 0.250" in text
+    assert "0:01:01" in text
+    assert "5.0 s" in text
     assert "1 done, 1 running, 1 failed, at most 0:01:30 left" in text
 
 
