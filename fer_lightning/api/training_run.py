@@ -557,6 +557,9 @@ class TrainingRun:
         self._begin()
         with without_warnings([OF_ANOTHER_RUN]):
             self.trainer.predict(**kwargs | {"return_predictions": False, "weights_only": True})
+        images = len(self.module.predictions.row)
+        noun = "image" if images == 1 else "images"
+        self._say(f"{images:,} {noun} predicted: {self.folder.path / FILES['answers'].name}")
 
     @rank_zero_only
     def _begin(self) -> None:

@@ -88,7 +88,7 @@ def load_checkpoints(paths: Sequence[Path]) -> list[Checkpoint]:
     Raises:
         UserError: there is none, or one is damaged.
     """
-    files = [_file(path) for path in paths or [OWN]]
+    files = [find_checkpoint(path) for path in paths or [OWN]]
     names = _names(files)
     device = "cuda" if torch.cuda.is_available() else "cpu"
     found = []
@@ -128,11 +128,6 @@ def newest(root: Path, most: int) -> list[Path]:
     done = [run for run in runs if run.complete and run.best_checkpoint.is_file()]
     done.sort(key=lambda run: run.summary.stat().st_mtime_ns, reverse=True)
     return [run.best_checkpoint for run in done[:most]]
-
-
-def _file(path: Path) -> Path:
-    run = RunFolder(path)
-    return run.best_checkpoint if run.best_checkpoint.is_file() else find_checkpoint(path)
 
 
 def _names(files: Sequence[Path]) -> list[str]:

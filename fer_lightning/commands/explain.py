@@ -343,9 +343,9 @@ def parser() -> argparse.ArgumentParser:
     options = argparse.ArgumentParser(prog="fer-lightning explain", description=__doc__)
     options.add_argument(
         "--checkpoint",
-        type=find_checkpoint,
+        type=Path,
         default="flagship",
-        help="such as best.ckpt (flagship, which comes with the package)",
+        help="a file, a run folder, or a name of shipped weights (flagship, of the package)",
     )
     options.add_argument("--images", type=Path, required=True, help="a picture, or a folder")
     options.add_argument("--out", type=Path, required=True, help="folder for the results")
@@ -369,6 +369,7 @@ def main(argv: list[str]) -> int:
     args.method = find_method(args.method).name
     if not SIZES[0] <= args.size <= SIZES[1]:
         raise UserError(f"expected --size from {SIZES[0]} to {SIZES[1]} but got {args.size}")
+    args.checkpoint = find_checkpoint(args.checkpoint)
     net, about = load_net(args.checkpoint)
     classes = class_names(net, about)
     if args.masks is None:

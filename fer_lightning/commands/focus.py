@@ -40,11 +40,12 @@ from fer_lightning.look.tables import (
     to_csv,
     verdict,
 )
+from fer_lightning.models.shipped_weights import shipped
 from fer_lightning.runs.files import CONTROLS, DEFAULT_METHODS, FILES, read_csv
 from fer_lightning.runs.folder import atomic
 from fer_lightning.runs.provenance import substitutions
 from fer_lightning.screen import Screen
-from fer_lightning.training.checkpoint import load_net
+from fer_lightning.training.checkpoint import find_checkpoint, load_net
 
 TABLES = ("focus", "focus_samples", "hiding", "randomisation")
 
@@ -52,7 +53,12 @@ TABLES = ("focus", "focus_samples", "hiding", "randomisation")
 def parser() -> argparse.ArgumentParser:
     """Return the command's options."""
     options = argparse.ArgumentParser(prog="fer-lightning focus", description=__doc__)
-    options.add_argument("--checkpoint", type=Path, required=True, help="such as best.ckpt")
+    options.add_argument(
+        "--checkpoint",
+        type=Path,
+        required=True,
+        help="a file, a run folder, or a name of shipped weights",
+    )
     options.add_argument("--data_dir", help="the data, if not where it lay during training")
     options.add_argument("--out", type=Path, help="folder for CSV files; controls/ in the run")
     options.add_argument("--n", type=int, default=200, help="images looked at (default 200)")
@@ -88,6 +94,7 @@ def main(argv: list[str]) -> int:
     methods = find_methods(args.method or DEFAULT_METHODS)
     if args.batch_size < 1:
         raise UserError(f"expected batch_size of at least 1 but got {args.batch_size}; raise it")
+    args.checkpoint = find_checkpoint(args.checkpoint)
     net, about = load_net(args.checkpoint)
     data = data_of_run(args.checkpoint, about, args.data_dir)
     image_set, landmarks = data.image_set, data.landmarks
@@ -192,6 +199,11 @@ def notes(data: str, masks_from: str, masks: Tensor) -> list[str]:
 
 def _folder(given: Path | None, checkpoint: Path) -> Path:
     run = run_of(checkpoint)
+    if given is None and checkpoint in shipped().values():
+        raise UserError(
+            f"expected --out for {checkpoint.stem}, which comes with the package, but got none; "
+            "name a folder"
+        )
     out = given or (checkpoint.parent if run is None else run.path) / CONTROLS
     try:
         out.mkdir(parents=True, exist_ok=True)

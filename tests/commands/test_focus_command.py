@@ -272,3 +272,16 @@ def test_options_that_cannot_be(focus, option, message):
     code, _, err = focus("--n=3", option)
     assert code == 2
     assert message in err
+
+
+def test_a_run_folder_stands_for_its_best_checkpoint(run, hand):
+    code, _, err = run("focus", "--checkpoint=runs/hand", "--n=8", "--controls=maps")
+    assert code == 0, err
+    assert Path("runs/hand/controls/focus.csv").is_file()
+
+
+def test_a_shipped_model_says_that_it_needs_its_data(run):
+    code, _, err = run("focus", "--checkpoint=flagship")
+    assert code == 2
+    assert "expected the data that flagship was trained on" in err
+    assert "--data_dir" in err
