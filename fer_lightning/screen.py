@@ -10,6 +10,15 @@ from rich.text import Text
 from fer_lightning.errors import visible
 
 
+def counted(number: int, noun: str) -> str:
+    """Write a number of things.
+
+    >>> counted(1, "epoch"), counted(2000, "epoch")
+    ('1 epoch', '2,000 epochs')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 class Screen(Console):
     """A console on which text is never taken for markup, and control characters are visible.
 

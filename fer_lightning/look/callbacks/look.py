@@ -315,4 +315,8 @@ class Look(L.Callback):
             self.look(LookContext(trainer, pl_module, stage, self.face_template))
         except UserError as error:
             self.impossible = True
-            rank_zero_warn(f"{type(self).__name__} leaves this run out: {error}")
+            rank_zero_warn(self.why_not(error))
+
+    def why_not(self, error: UserError) -> str:
+        """Say that this callback is of no use in a run."""
+        return f"{type(self).__name__} leaves this run out: {error}"
