@@ -18,6 +18,7 @@ from rich.progress import track
 from rich.table import Table
 from torch import Tensor
 
+from fer_lightning.commands.options import Options
 from fer_lightning.data import face_mesh
 from fer_lightning.data.augment import to_float
 from fer_lightning.data.labels import FERPLUS_CLASSES
@@ -51,13 +52,15 @@ SHOWN = 20  # rows on the terminal
 NAMED = 10  # skipped files on the terminal
 LANDMARKS = "landmarks"
 MASKS = {
-    "auto": "each face's own regions, from its landmarks, where it is known (FER-2013) or the "
-    "face network is at hand ('fer-lightning landmarks' downloads it) and finds a face; else "
-    "template masks: regions of the mean face of FER-2013; explain.csv tells which",
+    "auto": "each face's own regions where its landmarks are found, else template masks: regions "
+    "of the mean face of FER-2013",
     "template": f"{TEMPLATE}: regions of the mean face of FER-2013, the same for each picture; "
     "their numbers mean something only where one upright face fills the picture",
     "none": "no masks: focus was not measured",
 }
+MORE = " (of the mean face; fer-lightning landmarks downloads the network that finds each's own)"
+HELP = "Each picture is taken whole, as one face; fer-lightning predict finds faces in pictures."
+WHOLE = "Each picture was taken whole, as one face; fer-lightning predict finds faces in it."
 SIZES = (16, 2048)  # pixels of an overlay's side
 
 
@@ -331,16 +334,19 @@ def tell(console: Console, args: argparse.Namespace, found: Explained) -> None:
         named = [f"{readable(one.name)} ({one.reason})" for one in found.skipped[:NAMED]]
         rest = f", ... all in {NOTES}" if skipped > NAMED else ""
         say(console, f"skipped {skipped:,}: {', '.join(named)}{rest}")
-    say(console, MASKS[args.masks])
+    say(console, WHOLE)
     if args.masks == "auto":
         own = sum(row["masks"] == LANDMARKS for row in found.rows)
-        say(console, f"own regions: {own:,}; template: {explained - own:,}")
+        more = MORE if explained > own and network_at_hand(FACE_MESH) is None else ""
+        say(console, f"own regions: {own:,}; template masks: {explained - own:,}{more}")
+    else:
+        say(console, MASKS[args.masks])
     say(console, f"overlays, maps.npz, explain.csv and {NOTES} lie in {args.out}")
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the command's options."""
-    options = argparse.ArgumentParser(prog="fer-lightning explain", description=__doc__)
+    options = Options(prog="fer-lightning explain", description=f"{__doc__} {HELP}")
     options.add_argument(
         "--checkpoint",
         type=Path,

@@ -9,6 +9,7 @@ import torch
 from rich.console import Console
 from torch import Tensor
 
+from fer_lightning.commands.options import Options
 from fer_lightning.commands.resolve import data_of_run, run_of
 from fer_lightning.data.augment import to_float
 from fer_lightning.data.landmarks import landmarks_of
@@ -31,12 +32,13 @@ from fer_lightning.look.focus import (
 from fer_lightning.look.heat import GRID
 from fer_lightning.look.methods import by_each, find_method, find_methods, list_methods
 from fer_lightning.look.tables import (
-    LEGEND,
     focus_view,
     hiding_view,
     hiding_words,
+    legend,
     masks_view,
     randomisation_view,
+    sees_nothing,
     to_csv,
     verdict,
 )
@@ -52,7 +54,7 @@ TABLES = ("focus", "focus_samples", "hiding", "randomisation")
 
 def parser() -> argparse.ArgumentParser:
     """Return the command's options."""
-    options = argparse.ArgumentParser(prog="fer-lightning focus", description=__doc__)
+    options = Options(prog="fer-lightning focus", description=__doc__)
     options.add_argument(
         "--checkpoint",
         type=Path,
@@ -178,12 +180,15 @@ def _write(path: Path, rows: list[Any], method: str) -> None:
 def _show(console: Console, found: Focus, cascade: list[Any]) -> None:
     regions = found.regions
     say(console, f"Maps: {find_method(found.method).title}")
+    if sees_nothing(found.table):
+        say(console, verdict(found.table, regions))
+        return
     views = [focus_view(found.table, resolution, regions) for resolution in ("native", "matched")]
     if cascade:
         views += [masks_view(found.table, regions), randomisation_view(cascade)]
     for view in views:
         console.print(view)
-    say(console, LEGEND.format(subject=regions.subject))
+    say(console, legend(regions))
     if cascade:
         say(console, verdict(found.table, regions))
     say(console, hiding_words(found.hidden.rows, regions))

@@ -18,6 +18,7 @@ import torch.nn.functional as F
 from rich.console import Console
 from rich.table import Table
 
+from fer_lightning.commands.options import Options
 from fer_lightning.commands.report import track
 from fer_lightning.commands.resolve import data_of, resolve
 from fer_lightning.commands.study_array import write_array
@@ -220,7 +221,7 @@ def _speed(job: Job) -> float | None:
 
 def parser() -> argparse.ArgumentParser:
     """Return the command's options."""
-    options = argparse.ArgumentParser(prog="fer-lightning study", description=__doc__)
+    options = Options(prog="fer-lightning study", description=__doc__)
     options.add_argument("file", type=Path, help="a file, or a shipped one by name: drawn_faces")
     options.add_argument("--data", help="the images: file, folder or archive")
     options.add_argument("--out", type=Path, help="the study's folder; runs/NAME without it")

@@ -5,7 +5,6 @@ folders were prepared when the script was written, so that nothing has to be pla
 study file that is edited in the meantime changes no cell that waits in the queue.
 """
 
-import argparse
 import os
 import shlex
 import signal
@@ -15,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import FrameType
 
+from fer_lightning.commands.options import Options
 from fer_lightning.commands.study_cell import plan_of, words_of
 from fer_lightning.errors import UserError
 from fer_lightning.execution.study.cells import Cell, CellFolder
@@ -119,7 +119,7 @@ def read_job(path: Path, focus: FocusPlan | None) -> Job:
 
 def main(argv: list[str]) -> int:
     """Train some cells, one after the other, whatever becomes of each."""
-    options = argparse.ArgumentParser(prog=f"python -m {MODULE}", description=__doc__)
+    options = Options(prog=f"python -m {MODULE}", description=__doc__)
     options.add_argument("out", type=Path, help="the study's folder")
     options.add_argument("--look", nargs="+", required=True, help="as for study_cell")
     options.add_argument("--cells", nargs="+", required=True, help="folders below the study's")

@@ -285,3 +285,12 @@ def test_a_shipped_model_says_that_it_needs_its_data(run):
     assert code == 2
     assert "expected the data that flagship was trained on" in err
     assert "--data_dir" in err
+
+
+def test_maps_without_any_heat_are_one_sentence(focus, monkeypatch):
+    monkeypatch.setattr("fer_lightning.commands.focus.sees_nothing", lambda rows: True)
+    code, out, err = focus("--n=4", "--method=gradient", "--controls=maps")
+    assert code == 0, err
+    assert "Maps: Gradient" in out
+    assert "median" not in out.split("Regions hidden")[0].splitlines()[-1]
+    assert "±" not in out
