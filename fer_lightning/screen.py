@@ -19,6 +19,14 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
+def say(console: Console, text: str) -> None:
+    """Print a line as it is: nothing coloured, cut or taken for markup.
+
+    A terminal gets lines between words; a file or a pipe gets it whole.
+    """
+    console.print(text, highlight=False, soft_wrap=not console.is_terminal, markup=False)
+
+
 class Screen(Console):
     """A console on which text is never taken for markup, and control characters are visible.
 

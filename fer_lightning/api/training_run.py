@@ -38,7 +38,7 @@ from fer_lightning.models.weights import tell
 from fer_lightning.runs.choices import AUTO, open_choices, with_choice, with_choices_of
 from fer_lightning.runs.files import FILES, read_config, read_json
 from fer_lightning.runs.folder import RunFolder, atomic, new_run_folder, unfinished_run
-from fer_lightning.screen import Screen, counted
+from fer_lightning.screen import Screen, counted, say
 from fer_lightning.tracking.tensorboard import MISSING, TensorBoardTracker, is_installed
 from fer_lightning.tracking.tracker import MetricsCSV, is_rank_zero
 from fer_lightning.tracking.wandb import Wandb, WandbTracker, in_sweep
@@ -614,5 +614,4 @@ class TrainingRun:
     @rank_zero_only
     def _say(self, text: str) -> None:
         if not self.options.quiet:
-            console = Screen(stderr=True)
-            console.print(text, highlight=False, soft_wrap=True, markup=False)
+            say(Screen(stderr=True), text)

@@ -18,6 +18,7 @@ from rich.progress import track
 from rich.table import Table
 from torch import Tensor
 
+from fer_lightning.commands.checkpoint_file import TAKES, checkpoint_file
 from fer_lightning.commands.options import Options
 from fer_lightning.data import face_mesh
 from fer_lightning.data.augment import to_float
@@ -28,7 +29,6 @@ from fer_lightning.data.networks import FACE_MESH, network_at_hand
 from fer_lightning.data.readers.pictures import HOW, Picture, Skipped, list_pictures, read_each
 from fer_lightning.data.regions import FACE
 from fer_lightning.errors import UserError, nearest
-from fer_lightning.execution.training import say
 from fer_lightning.look import methods as explainers
 from fer_lightning.look.controls.hiding import answers
 from fer_lightning.look.frozen import choose
@@ -41,8 +41,8 @@ from fer_lightning.look.tables import to_csv
 from fer_lightning.models import VisionModel, describe
 from fer_lightning.runs.folder import NOTES, whole_folder, write_json
 from fer_lightning.runs.provenance import substitutions, versions
-from fer_lightning.screen import Screen
-from fer_lightning.training.checkpoint import find_checkpoint, load_net
+from fer_lightning.screen import Screen, say
+from fer_lightning.training.checkpoint import load_net
 
 LONGEST = 180  # bytes of a name without its ending; file systems allow 255 with everything
 BATCH = 16  # pictures that are held at once
@@ -351,7 +351,7 @@ def parser() -> argparse.ArgumentParser:
         "--checkpoint",
         type=Path,
         default="flagship",
-        help="a file, a run folder, or a name of shipped weights (flagship, of the package)",
+        help=f"{TAKES} (flagship)",
     )
     options.add_argument("--images", type=Path, required=True, help="a picture, or a folder")
     options.add_argument("--out", type=Path, required=True, help="folder for the results")
@@ -375,7 +375,7 @@ def main(argv: list[str]) -> int:
     args.method = find_method(args.method).name
     if not SIZES[0] <= args.size <= SIZES[1]:
         raise UserError(f"expected --size from {SIZES[0]} to {SIZES[1]} but got {args.size}")
-    args.checkpoint = find_checkpoint(args.checkpoint)
+    args.checkpoint = checkpoint_file(args.checkpoint)
     net, about = load_net(args.checkpoint)
     classes = class_names(net, about)
     if args.masks is None:

@@ -9,6 +9,7 @@ import torch
 from rich.console import Console
 from torch import Tensor
 
+from fer_lightning.commands.checkpoint_file import TAKES, checkpoint_file
 from fer_lightning.commands.options import Options
 from fer_lightning.commands.resolve import data_of_run, run_of
 from fer_lightning.data.augment import to_float
@@ -17,7 +18,6 @@ from fer_lightning.data.masks import find_masks, regions_of, regions_sentence
 from fer_lightning.data.splits import probe_rows
 from fer_lightning.errors import UserError
 from fer_lightning.execution.study.cells import leave_out
-from fer_lightning.execution.training import say
 from fer_lightning.look.controls.randomisation import randomisation
 from fer_lightning.look.focus import (
     Controls,
@@ -46,8 +46,8 @@ from fer_lightning.models.shipped_weights import shipped
 from fer_lightning.runs.files import CONTROLS, DEFAULT_METHODS, FILES, read_csv
 from fer_lightning.runs.folder import atomic
 from fer_lightning.runs.provenance import substitutions
-from fer_lightning.screen import Screen
-from fer_lightning.training.checkpoint import find_checkpoint, load_net
+from fer_lightning.screen import Screen, say
+from fer_lightning.training.checkpoint import load_net
 
 TABLES = ("focus", "focus_samples", "hiding", "randomisation")
 
@@ -55,12 +55,7 @@ TABLES = ("focus", "focus_samples", "hiding", "randomisation")
 def parser() -> argparse.ArgumentParser:
     """Return the command's options."""
     options = Options(prog="fer-lightning focus", description=__doc__)
-    options.add_argument(
-        "--checkpoint",
-        type=Path,
-        required=True,
-        help="a file, a run folder, or a name of shipped weights",
-    )
+    options.add_argument("--checkpoint", type=Path, required=True, help=TAKES)
     options.add_argument("--data_dir", help="the data, if not where it lay during training")
     options.add_argument("--out", type=Path, help="folder for CSV files; controls/ in the run")
     options.add_argument("--n", type=int, default=200, help="images looked at (default 200)")
@@ -96,7 +91,7 @@ def main(argv: list[str]) -> int:
     methods = find_methods(args.method or DEFAULT_METHODS)
     if args.batch_size < 1:
         raise UserError(f"expected batch_size of at least 1 but got {args.batch_size}; raise it")
-    args.checkpoint = find_checkpoint(args.checkpoint)
+    args.checkpoint = checkpoint_file(args.checkpoint)
     net, about = load_net(args.checkpoint)
     data = data_of_run(args.checkpoint, about, args.data_dir)
     image_set, landmarks = data.image_set, data.landmarks

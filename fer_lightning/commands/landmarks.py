@@ -20,10 +20,9 @@ from fer_lightning.data.landmarks import ACCEPTED, Landmarks, read_landmarks, wr
 from fer_lightning.data.masks import image_key
 from fer_lightning.data.networks import FACE_MESH, fetch_network
 from fer_lightning.errors import UserError
-from fer_lightning.execution.training import say
 from fer_lightning.plots.faces import landmark_sheet
 from fer_lightning.runs.files import atomic
-from fer_lightning.screen import Screen
+from fer_lightning.screen import Screen, say
 
 SAVED_EVERY = 20.0  # seconds
 SHOWN = 48  # faces of each kind on the contact sheet

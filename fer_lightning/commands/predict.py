@@ -33,11 +33,10 @@ from fer_lightning.data.readers.pictures import (
 from fer_lightning.data.readers.trees import FolderTree
 from fer_lightning.data.readers.videos import frames, is_video_name
 from fer_lightning.errors import UserError
-from fer_lightning.execution.training import say
 from fer_lightning.look.tables import to_csv
 from fer_lightning.runs.folder import NOTES, whole_folder, write_json
 from fer_lightning.runs.provenance import versions
-from fer_lightning.screen import Screen
+from fer_lightning.screen import Screen, say
 
 HELP = ("-h", "--help")
 OWN = ("--checkpoint", "--out", "--every", "--whole", "--overwrite")

@@ -44,7 +44,7 @@ from fer_lightning.execution.study.results import (
     write_plan,
     write_sweep,
 )
-from fer_lightning.execution.training import Outcome, Stopped, only_one, say
+from fer_lightning.execution.training import Outcome, Stopped, only_one
 from fer_lightning.execution.workers import LocalWorkers, RayWorkers
 from fer_lightning.hypotheses import read_asked
 from fer_lightning.hypotheses.planning import seeds_for, spread_between
@@ -59,7 +59,7 @@ from fer_lightning.runs.foreign import check_classes
 from fer_lightning.runs.identity import decisive, identity, short_path
 from fer_lightning.runs.provenance import stand_ins
 from fer_lightning.runs.run import Run, read_run
-from fer_lightning.screen import Screen
+from fer_lightning.screen import Screen, say
 from fer_lightning.shipped import find
 from fer_lightning.training.optimizers import make_optimizer
 

@@ -21,11 +21,11 @@ from fer_lightning.execution.study.cells import Cell, CellFolder
 from fer_lightning.execution.study.execute import Job, execute
 from fer_lightning.execution.study.plan import FocusPlan
 from fer_lightning.execution.study.progress import LiveTable
-from fer_lightning.execution.training import INTERRUPTED, Stopped, say
+from fer_lightning.execution.training import INTERRUPTED, Stopped
 from fer_lightning.execution.workers import LocalWorkers
 from fer_lightning.runs.files import FILES, atomic, read_config
 from fer_lightning.runs.folder import RunFolder
-from fer_lightning.screen import Screen
+from fer_lightning.screen import Screen, say
 
 MODULE = "fer_lightning.commands.study_array"
 MOST_TASKS = 1000  # SLURM's own bound is 1001 unless an administrator has changed it

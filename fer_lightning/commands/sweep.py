@@ -27,11 +27,11 @@ from fer_lightning.execution.sweep.live import LiveSweep, counts
 from fer_lightning.execution.sweep.results import label, run_facts, short_names, write_table
 from fer_lightning.execution.sweep.search import check_search, corners, draw, grid_size
 from fer_lightning.execution.sweep.trial import SweepState, open_state
-from fer_lightning.execution.training import INTERRUPTED, Stopped, only_one, say
+from fer_lightning.execution.training import INTERRUPTED, Stopped, only_one
 from fer_lightning.execution.workers import LocalWorkers, RayWorkers, Workers
 from fer_lightning.report.sweep import write_sweep_report
 from fer_lightning.runs.provenance import stand_ins
-from fer_lightning.screen import Screen
+from fer_lightning.screen import Screen, say
 from fer_lightning.shipped import find
 from fer_lightning.tracking.sweep_command import expand
 from fer_lightning.training.losses import AdaptiveWeighting, AttentionRegulariser

@@ -11,7 +11,6 @@ from fer_lightning.models import VisionModel, describe, rebuild
 from fer_lightning.models.registry import default_args, scale_of
 from fer_lightning.models.shipped_weights import SUFFIX, read_half, shipped
 from fer_lightning.models.weights import NOT_TORCH, load_torch
-from fer_lightning.runs.folder import RunFolder
 
 if TYPE_CHECKING:
     from fer_lightning.data.datamodule import FERDataModule
@@ -106,27 +105,12 @@ def read_checkpoint(path: str | Path) -> dict[str, Any]:
 
 
 def find_checkpoint(given: str | Path) -> Path:
-    """Return the file that a user means: theirs, the best of a run folder, or shipped weights.
-
-    Raises:
-        UserError: a folder without a best checkpoint.
+    """Return the file that a user means: one of theirs, or the name of weights that are shipped.
 
     >>> find_checkpoint("flagship").name, find_checkpoint("runs/best.ckpt").name
     ('flagship.safetensors', 'best.ckpt')
     """
-    path = Path(given)
-    if path.is_dir():
-        return _best_of(RunFolder(path))
-    return path if path.exists() else shipped().get(str(given), path)
-
-
-def _best_of(run: RunFolder) -> Path:
-    if not run.best_checkpoint.is_file():
-        raise UserError(
-            f"expected a checkpoint or the folder of a run but {run.path} holds no "
-            f"{run.best_checkpoint.relative_to(run.path)}; name a checkpoint"
-        )
-    return run.best_checkpoint
+    return Path(given) if Path(given).exists() else shipped().get(str(given), Path(given))
 
 
 def load_net(path: str | Path) -> tuple[VisionModel, dict[str, Any]]:
