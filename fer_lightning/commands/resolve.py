@@ -128,7 +128,7 @@ class Resolver(TrainingCLI):
         """Parse options and return everything that a run's config.yaml would hold."""
         argv = with_shipped_configs(["fit", *options])
         check_configs(argv)
-        with user_errors():
+        with user_errors(self.options):
             self.config = self.parser.parse_args(with_class_paths(argv))
         return yaml.safe_load(self._dump())
 
