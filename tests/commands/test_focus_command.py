@@ -287,10 +287,15 @@ def test_a_shipped_model_says_that_it_needs_its_data(run):
     assert "--data_dir" in err
 
 
-def test_maps_without_any_heat_are_one_sentence(focus, monkeypatch):
-    monkeypatch.setattr("fer_lightning.commands.focus.sees_nothing", lambda rows: True)
-    code, out, err = focus("--n=4", "--method=gradient", "--controls=maps")
+def test_maps_without_any_heat_are_one_sentence(run):
+    data = FERDataModule(source="drawn", drawn=Drawn(size=140))
+    section = {"source": "drawn", "drawn": {"size": 140}, "split": "ratio", "split_seed": 0}
+    net = CNN(widths=(4, 4, 4, 4))
+    for weights in net.parameters():
+        torch.nn.init.zeros_(weights)
+    write_run(data, net, section)
+    code, out, err = run("focus", "--checkpoint=runs/hand", "--n=4", "--method=grad_cam")
     assert code == 0, err
-    assert "Maps: Gradient" in out
-    assert "median" not in out.split("Regions hidden")[0].splitlines()[-1]
+    assert "Maps: Grad-CAM\nKEY has no LFR: every map is zero.\n" in out
     assert "±" not in out
+    assert Path("runs/hand/controls/randomisation.csv").is_file()
