@@ -75,6 +75,12 @@ def test_help_fits_a_terminal_of_80_columns():
     assert all(len(line) <= 80 for line in help_text().splitlines())
 
 
+def test_one_thread_and_one_epoch_are_no_threads_and_epochs():
+    facts = {"hardware": "CPU x86_64, 1 threads", "best_epoch": 0, "epochs": 1, "seconds": 5}
+    text = printed(summary_table(summary() | facts, "runs/a"))
+    assert "1 epoch (best: 1) in 0:00:05 on CPU x86_64, 1 thread\n" in text
+
+
 def test_text_is_made_safe_too():
     assert printed(Text("a\x9bb\x1b[1m")) == "a\\x9bb\\x1b[1m\n"
 
