@@ -7,10 +7,13 @@ import pytest
 import torch
 import yaml
 
+from fer_lightning.commands.focus import _folder
 from fer_lightning.data.datamodule import Drawn, FERDataModule
 from fer_lightning.data.splits import probe_rows
+from fer_lightning.errors import UserError
 from fer_lightning.look.focus import hide_sample
 from fer_lightning.models import CNN, ViT
+from fer_lightning.models.shipped_weights import shipped
 from fer_lightning.training.checkpoint import describe_run
 
 FILES = ["focus.csv", "focus_samples.csv", "hiding.csv", "randomisation.csv"]
@@ -299,3 +302,8 @@ def test_maps_without_any_heat_are_one_sentence(run):
     assert "Maps: Grad-CAM\nKEY has no LFR: every map is zero.\n" in out
     assert "±" not in out
     assert Path("runs/hand/controls/randomisation.csv").is_file()
+
+
+def test_nothing_is_written_beside_shipped_weights():
+    with pytest.raises(UserError, match="expected --out for flagship"):
+        _folder(None, shipped()["flagship"])
