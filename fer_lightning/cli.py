@@ -53,7 +53,7 @@ def help_text() -> str:
         [
             f"fer-lightning {__version__}: why one vision architecture beats another on faces",
             "",
-            "usage: fer-lightning COMMAND [options]   (or python -m fer_lightning.cli COMMAND ...)",
+            "usage: fer-lightning COMMAND [options]  (or python -m fer_lightning.cli ...)",
             "",
             *lines,
             "",

@@ -10,6 +10,23 @@ from rich.text import Text
 from fer_lightning.errors import visible
 
 
+def counted(number: int, noun: str) -> str:
+    """Write a number of things.
+
+    >>> counted(1, "epoch"), counted(2000, "epoch")
+    ('1 epoch', '2,000 epochs')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def say(console: Console, text: str) -> None:
+    """Print a line as it is: nothing coloured, cut or taken for markup.
+
+    A terminal gets lines between words; a file or a pipe gets it whole.
+    """
+    console.print(text, highlight=False, soft_wrap=not console.is_terminal, markup=False)
+
+
 class Screen(Console):
     """A console on which text is never taken for markup, and control characters are visible.
 

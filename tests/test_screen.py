@@ -14,6 +14,7 @@ from rich.errors import MarkupError
 from rich.text import Text
 
 from fer_lightning.api.training_run import summary_table
+from fer_lightning.cli import help_text
 from fer_lightning.cli import main as cli
 from fer_lightning.data.audit import audit
 from fer_lightning.data.readers import read
@@ -24,7 +25,7 @@ from fer_lightning.report.content import Report, Section
 from fer_lightning.report.content import Text as Words
 from fer_lightning.report.render.markdown import markdown
 from fer_lightning.runs.folder import unfinished_run
-from fer_lightning.screen import Screen
+from fer_lightning.screen import Screen, say
 
 HOSTILE = ["[/red]", "a\x1b]0;title\x07\x1b[2J", "\u202eexe", "[link=http://a.b]x[/link]", ":bomb:"]
 
@@ -58,6 +59,26 @@ def test_names_appear_as_they_are():
     ):
         assert name in text
     assert "Everything lies in runs/[/x]\\x1b" in text
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_sentence_is_wrapped_between_words_on_a_terminal_alone(terminal):
+    text = io.StringIO()
+    say(Screen(file=text, width=80, force_terminal=terminal), "sentence " * 20)
+    lines = text.getvalue().splitlines()
+    assert (len(lines) == 1) is not terminal
+    assert terminal is all(len(line) <= 80 for line in lines)
+    assert {word for line in lines for word in line.split()} == {"sentence"}
+
+
+def test_help_fits_a_terminal_of_80_columns():
+    assert all(len(line) <= 80 for line in help_text().splitlines())
+
+
+def test_one_thread_and_one_epoch_are_no_threads_and_epochs():
+    facts = {"hardware": "CPU x86_64, 1 threads", "best_epoch": 0, "epochs": 1, "seconds": 5}
+    text = printed(summary_table(summary() | facts, "runs/a"))
+    assert "1 epoch (best: 1) in 0:00:05 on CPU x86_64, 1 thread\n" in text
 
 
 def test_text_is_made_safe_too():

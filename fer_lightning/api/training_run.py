@@ -38,7 +38,7 @@ from fer_lightning.models.weights import tell
 from fer_lightning.runs.choices import AUTO, open_choices, with_choice, with_choices_of
 from fer_lightning.runs.files import FILES, read_config, read_json
 from fer_lightning.runs.folder import RunFolder, atomic, new_run_folder, unfinished_run
-from fer_lightning.screen import Screen
+from fer_lightning.screen import Screen, counted, say
 from fer_lightning.tracking.tensorboard import MISSING, TensorBoardTracker, is_installed
 from fer_lightning.tracking.tracker import MetricsCSV, is_rank_zero
 from fer_lightning.tracking.wandb import Wandb, WandbTracker, in_sweep
@@ -84,12 +84,14 @@ def summary_table(summary: dict[str, Any], folder: str) -> Group:
     epochs = ""
     if summary["best_epoch"] is not None:  # counted from 0 in files and from 1 on the screen
         time = timedelta(seconds=round(summary["seconds"]))
-        epochs = f"{summary['epochs']} epochs (best: {summary['best_epoch'] + 1}) in {time} "
+        epochs = (
+            f"{counted(summary['epochs'], 'epoch')} (best: {summary['best_epoch'] + 1}) in {time} "
+        )
     twins, near = summary.get("leaking"), summary.get("near_twins")
     lines = [
         f"{summary['parameters']:,} parameters, "
         f"{summary['multiply_adds'] / 1e6:.1f} M multiply-adds per image",
-        f"{epochs}on {summary['hardware']}",
+        f"{epochs}on {summary['hardware'].replace(', 1 threads', ', 1 thread')}",
         *([f"Note: {'; '.join(summary['substitutions'])}"] if summary["substitutions"] else []),
         *([LEAK.format(**twins)] if twins else []),
         *([NEAR.format(**near)] if near else []),
@@ -557,6 +559,10 @@ class TrainingRun:
         self._begin()
         with without_warnings([OF_ANOTHER_RUN]):
             self.trainer.predict(**kwargs | {"return_predictions": False, "weights_only": True})
+        images = len(self.module.predictions.row)
+        self._say(
+            f"{counted(images, 'image')} predicted: {self.folder.path / FILES['answers'].name}"
+        )
 
     @rank_zero_only
     def _begin(self) -> None:
@@ -608,5 +614,4 @@ class TrainingRun:
     @rank_zero_only
     def _say(self, text: str) -> None:
         if not self.options.quiet:
-            console = Screen(stderr=True)
-            console.print(text, highlight=False, soft_wrap=True, markup=False)
+            say(Screen(stderr=True), text)

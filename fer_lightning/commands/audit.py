@@ -1,12 +1,12 @@
 """``fer-lightning audit``: counts, copies, near-twins, leaks and blank images of a data set."""
 
-import argparse
 from pathlib import Path
 from typing import Unpack
 
 import numpy as np
 from rich.console import Console
 
+from fer_lightning.commands.options import Options
 from fer_lightning.data.audit import Audit, audit
 from fer_lightning.data.cache import load, twins_of
 from fer_lightning.data.image_set import ImageSet
@@ -128,7 +128,7 @@ def add_to_run(run: Run, path: Path, cache_dir: Path | None = None) -> str:
 
 def main(argv: list[str]) -> int:
     """Read the arguments and run the audit."""
-    parser = argparse.ArgumentParser(prog="fer-lightning audit", description=__doc__)
+    parser = Options(prog="fer-lightning audit", description=__doc__)
     parser.add_argument("path", type=Path, help="CSV, folder, zip or tar of the data set")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the numbers to FILE too")
     parser.add_argument(

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from fer_lightning.commands.options import Options
 from fer_lightning.data.cache import FOLDER, check_entry, is_entry, remove_entry
 from fer_lightning.errors import UserError
 from fer_lightning.report.write import LIST, PAGE, changed_files, write_page, write_report
@@ -112,7 +113,7 @@ def parser() -> argparse.ArgumentParser:
     >>> parser().parse_args(["runs/vit", "--repair"]).repair
     True
     """
-    options = argparse.ArgumentParser(prog="fer-lightning check", description=__doc__)
+    options = Options(prog="fer-lightning check", description=__doc__)
     options.add_argument("folder", type=Path, help="of a run, a study or a cache")
     options.add_argument(
         "--repair",

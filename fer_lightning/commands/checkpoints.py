@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from fer_lightning.commands.checkpoint_file import checkpoint_file
 from fer_lightning.commands.explain import BATCH, class_names, readable
 from fer_lightning.data.augment import to_float
 from fer_lightning.data.readers.pictures import as_input
@@ -20,7 +21,7 @@ from fer_lightning.models import VisionModel
 from fer_lightning.models.shipped_weights import FOLDER, shipped
 from fer_lightning.runs.find import find_runs
 from fer_lightning.runs.folder import RunFolder
-from fer_lightning.training.checkpoint import find_checkpoint, load_net
+from fer_lightning.training.checkpoint import load_net
 
 OWN = Path("flagship")  # the model that comes with the package and answers where none is given
 RUNS = Path("runs")  # where `fit` leaves its runs
@@ -88,7 +89,7 @@ def load_checkpoints(paths: Sequence[Path]) -> list[Checkpoint]:
     Raises:
         UserError: there is none, or one is damaged.
     """
-    files = [_file(path) for path in paths or [OWN]]
+    files = [checkpoint_file(path) for path in paths or [OWN]]
     names = _names(files)
     device = "cuda" if torch.cuda.is_available() else "cpu"
     found = []
@@ -128,11 +129,6 @@ def newest(root: Path, most: int) -> list[Path]:
     done = [run for run in runs if run.complete and run.best_checkpoint.is_file()]
     done.sort(key=lambda run: run.summary.stat().st_mtime_ns, reverse=True)
     return [run.best_checkpoint for run in done[:most]]
-
-
-def _file(path: Path) -> Path:
-    run = RunFolder(path)
-    return run.best_checkpoint if run.best_checkpoint.is_file() else find_checkpoint(path)
 
 
 def _names(files: Sequence[Path]) -> list[str]:

@@ -1,12 +1,12 @@
 """``fer-lightning configs``: the shipped configs, studies and sweeps, by name."""
 
-import argparse
 import sys
 
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from fer_lightning.commands.options import Options
 from fer_lightning.screen import Screen
 from fer_lightning.shipped import COMMANDS, KINDS, Kind, about, find_any, names
 
@@ -19,7 +19,7 @@ TITLES: dict[Kind, str] = {
 
 def main(argv: list[str]) -> int:
     """List what is shipped, or print one file."""
-    parser = argparse.ArgumentParser(prog="fer-lightning configs", description=__doc__)
+    parser = Options(prog="fer-lightning configs", description=__doc__)
     parser.add_argument("name", nargs="?", help="print this file, to start one of your own from")
     parser.add_argument("--path", action="store_true", help="print where the file lies instead")
     args = parser.parse_args(argv)

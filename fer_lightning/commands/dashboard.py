@@ -10,6 +10,7 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
 
+from fer_lightning.commands.options import Options
 from fer_lightning.errors import UserError, visible
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ def parser() -> argparse.ArgumentParser:
     >>> parser().parse_args(["runs", "--port", "6007"]).port
     6007
     """
-    options = argparse.ArgumentParser(prog="fer-lightning dashboard", description=__doc__)
+    options = Options(prog="fer-lightning dashboard", description=__doc__)
     options.add_argument(
         "runs", type=Path, nargs="?", default=Path("runs"), help="a folder of runs, or a run's"
     )

@@ -18,6 +18,7 @@ from fer_lightning.commands.checkpoints import (
     load_shipped_and_newest,
 )
 from fer_lightning.commands.dashboard import interrupt
+from fer_lightning.commands.options import Options
 from fer_lightning.demo import page
 from fer_lightning.errors import UserError
 
@@ -34,7 +35,7 @@ def parser() -> argparse.ArgumentParser:
     >>> parser().parse_args(["--port", "7000"]).port
     7000
     """
-    options = argparse.ArgumentParser(prog="fer-lightning demo", description=__doc__)
+    options = Options(prog="fer-lightning demo", description=__doc__)
     add_checkpoints(options, f"all shipped ones, and the {MOST} newest runs in ./runs")
     options.add_argument("--port", type=int, help=f"{PORT} or the next free one without it")
     options.add_argument(

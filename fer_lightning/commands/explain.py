@@ -18,6 +18,8 @@ from rich.progress import track
 from rich.table import Table
 from torch import Tensor
 
+from fer_lightning.commands.checkpoint_file import TAKES, checkpoint_file
+from fer_lightning.commands.options import Options
 from fer_lightning.data import face_mesh
 from fer_lightning.data.augment import to_float
 from fer_lightning.data.labels import FERPLUS_CLASSES
@@ -27,7 +29,6 @@ from fer_lightning.data.networks import FACE_MESH, network_at_hand
 from fer_lightning.data.readers.pictures import HOW, Picture, Skipped, list_pictures, read_each
 from fer_lightning.data.regions import FACE
 from fer_lightning.errors import UserError, nearest
-from fer_lightning.execution.training import say
 from fer_lightning.look import methods as explainers
 from fer_lightning.look.controls.hiding import answers
 from fer_lightning.look.frozen import choose
@@ -40,8 +41,8 @@ from fer_lightning.look.tables import to_csv
 from fer_lightning.models import VisionModel, describe
 from fer_lightning.runs.folder import NOTES, whole_folder, write_json
 from fer_lightning.runs.provenance import substitutions, versions
-from fer_lightning.screen import Screen
-from fer_lightning.training.checkpoint import find_checkpoint, load_net
+from fer_lightning.screen import Screen, say
+from fer_lightning.training.checkpoint import load_net
 
 LONGEST = 180  # bytes of a name without its ending; file systems allow 255 with everything
 BATCH = 16  # pictures that are held at once
@@ -51,13 +52,15 @@ SHOWN = 20  # rows on the terminal
 NAMED = 10  # skipped files on the terminal
 LANDMARKS = "landmarks"
 MASKS = {
-    "auto": "each face's own regions, from its landmarks, where it is known (FER-2013) or the "
-    "face network is at hand ('fer-lightning landmarks' downloads it) and finds a face; else "
-    "template masks: regions of the mean face of FER-2013; explain.csv tells which",
+    "auto": "each face's own regions where its landmarks are found, else template masks: regions "
+    "of the mean face of FER-2013",
     "template": f"{TEMPLATE}: regions of the mean face of FER-2013, the same for each picture; "
     "their numbers mean something only where one upright face fills the picture",
     "none": "no masks: focus was not measured",
 }
+MORE = " (of the mean face; fer-lightning landmarks downloads the network that finds each's own)"
+HELP = "Each picture is taken whole, as one face; fer-lightning predict finds faces in pictures."
+WHOLE = "Each picture was taken whole, as one face; fer-lightning predict finds faces in it."
 SIZES = (16, 2048)  # pixels of an overlay's side
 
 
@@ -331,21 +334,24 @@ def tell(console: Console, args: argparse.Namespace, found: Explained) -> None:
         named = [f"{readable(one.name)} ({one.reason})" for one in found.skipped[:NAMED]]
         rest = f", ... all in {NOTES}" if skipped > NAMED else ""
         say(console, f"skipped {skipped:,}: {', '.join(named)}{rest}")
-    say(console, MASKS[args.masks])
+    say(console, WHOLE)
     if args.masks == "auto":
         own = sum(row["masks"] == LANDMARKS for row in found.rows)
-        say(console, f"own regions: {own:,}; template: {explained - own:,}")
+        more = MORE if explained > own and network_at_hand(FACE_MESH) is None else ""
+        say(console, f"own regions: {own:,}; template masks: {explained - own:,}{more}")
+    else:
+        say(console, MASKS[args.masks])
     say(console, f"overlays, maps.npz, explain.csv and {NOTES} lie in {args.out}")
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the command's options."""
-    options = argparse.ArgumentParser(prog="fer-lightning explain", description=__doc__)
+    options = Options(prog="fer-lightning explain", description=f"{__doc__} {HELP}")
     options.add_argument(
         "--checkpoint",
-        type=find_checkpoint,
+        type=Path,
         default="flagship",
-        help="such as best.ckpt (flagship, which comes with the package)",
+        help=f"{TAKES} (flagship)",
     )
     options.add_argument("--images", type=Path, required=True, help="a picture, or a folder")
     options.add_argument("--out", type=Path, required=True, help="folder for the results")
@@ -369,6 +375,7 @@ def main(argv: list[str]) -> int:
     args.method = find_method(args.method).name
     if not SIZES[0] <= args.size <= SIZES[1]:
         raise UserError(f"expected --size from {SIZES[0]} to {SIZES[1]} but got {args.size}")
+    args.checkpoint = checkpoint_file(args.checkpoint)
     net, about = load_net(args.checkpoint)
     classes = class_names(net, about)
     if args.masks is None:

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from fer_lightning import __version__
 from fer_lightning.commands.checkpoints import Checkpoint, load_checkpoints
+from fer_lightning.commands.options import Options
 from fer_lightning.data.augment import to_float
 from fer_lightning.data.faces import drawn_faces
 from fer_lightning.data.readers.pictures import as_input
@@ -191,7 +192,7 @@ def _cannot(checkpoint: Checkpoint, what: str, error: Exception) -> UserError:
 
 def parser() -> argparse.ArgumentParser:
     """Return the command's options."""
-    options = argparse.ArgumentParser(prog="fer-lightning export", description=__doc__)
+    options = Options(prog="fer-lightning export", description=__doc__)
     options.add_argument(
         "--checkpoint", type=Path, required=True, help="such as best.ckpt, a run folder or flagship"
     )

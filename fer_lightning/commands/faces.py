@@ -1,6 +1,5 @@
 """``fer-lightning faces``: a sheet of drawn faces or defects, or the README's picture."""
 
-import argparse
 from pathlib import Path
 from typing import Any, Literal
 
@@ -8,6 +7,7 @@ import numpy as np
 from matplotlib.backend_bases import FigureCanvasBase
 from matplotlib.figure import Figure
 
+from fer_lightning.commands.options import Options
 from fer_lightning.data.defects import drawn_defects
 from fer_lightning.data.defects.dataset import CLASSES
 from fer_lightning.data.faces import drawn_faces
@@ -19,6 +19,7 @@ from fer_lightning.runs.folder import atomic
 
 # Which face of its class stands in the README: people who differ
 CHOSEN = (7, 8, 7, 5, 3, 7, 4)
+OFFERED = ("png", "jpg", "webp", "pdf", "svg")  # of what can be written
 MOST = 100  # faces in a row; more would be smaller than their pixels
 
 
@@ -73,11 +74,10 @@ def picture_format(out: Path) -> str:
     >>> picture_format(Path("faces.PNG"))
     'png'
     """
-    known = FigureCanvasBase.get_supported_filetypes()
     ending = out.suffix.removeprefix(".").lower()
-    if ending not in known:
+    if ending not in FigureCanvasBase.get_supported_filetypes():
         raise UserError(
-            f"expected a picture such as faces.png but got '{out.name}'; {nearest(ending, known)}"
+            f"expected a picture such as faces.png but got '{out.name}'; {nearest(ending, OFFERED)}"
         )
     if not out.absolute().parent.is_dir():
         raise UserError(f"expected a folder for {out} but {out.parent} is none; make it first")
@@ -104,7 +104,7 @@ def save(figure: Figure, out: Path, **options: Any) -> None:
 
 def main(argv: list[str]) -> int:
     """Read the arguments, draw, save and say where."""
-    parser = argparse.ArgumentParser(prog="fer-lightning faces", description=__doc__)
+    parser = Options(prog="fer-lightning faces", description=__doc__)
     parser.add_argument("--out", type=Path, required=True, help="picture to write: .png, .pdf, ...")
     parser.add_argument("--size", type=int, default=48, help="side of a face in pixels")
     parser.add_argument("--per-class", type=int, default=10, help="faces in a row")

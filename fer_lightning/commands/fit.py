@@ -2,7 +2,7 @@
 
 import logging
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -23,6 +23,7 @@ from fer_lightning.api.training_run import (
     StartWeights,
     TrainingRun,
 )
+from fer_lightning.commands.option_errors import in_words
 from fer_lightning.data.datamodule import FERDataModule
 from fer_lightning.errors import UserError
 from fer_lightning.models import MODELS, find_model
@@ -152,8 +153,8 @@ def check_configs(argv: list[str]) -> None:
 
 
 @contextmanager
-def user_errors() -> Iterator[None]:
-    """Turn the parser's complaints into one sentence."""
+def user_errors(options: Iterable[str] = ()) -> Iterator[None]:
+    """Turn the parser's complaints into one sentence, which may hint at one of the options."""
     try:
         yield
     except ArgumentError as error:
@@ -162,16 +163,12 @@ def user_errors() -> Iterator[None]:
                 "expected a model but got none; give --config configs/vit.yaml, or --model.net "
                 f"with one of {', '.join(MODELS)}"
             ) from error
-        raise UserError(_one_line(error)) from error
+        raise UserError(in_words(str(error), options)) from error
     except ValueError as error:
         # an option that may be left out: the parser wraps the sentence in a list of types it tried
         if isinstance(error, UserError) or not isinstance(error.__cause__, UserError):
             raise
         raise error.__cause__ from None
-
-
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())
 
 
 # --- LightningCLI with a run folder: one configuration in, one complete folder out
@@ -182,7 +179,14 @@ class TrainingCLI(LightningCLI):
 
     def parse_arguments(self, parser: LightningArgumentParser, args: Any) -> None:
         """Parse, with short names of models written out."""
-        self.config = parser.parse_args(with_class_paths(args))
+        with user_errors(self.options):
+            self.config = parser.parse_args(with_class_paths(args))
+
+    @property
+    def options(self) -> list[str]:
+        """The options of all commands, with their dashes."""
+        actions = (a for one in self._subcommand_parsers.values() for a in one._actions)
+        return list(dict.fromkeys(name for action in actions for name in action.option_strings))
 
     def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
         """Add what a run needs beside trainer, model and data."""

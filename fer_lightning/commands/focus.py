@@ -9,6 +9,8 @@ import torch
 from rich.console import Console
 from torch import Tensor
 
+from fer_lightning.commands.checkpoint_file import TAKES, checkpoint_file
+from fer_lightning.commands.options import Options
 from fer_lightning.commands.resolve import data_of_run, run_of
 from fer_lightning.data.augment import to_float
 from fer_lightning.data.landmarks import landmarks_of
@@ -16,7 +18,6 @@ from fer_lightning.data.masks import find_masks, regions_of, regions_sentence
 from fer_lightning.data.splits import probe_rows
 from fer_lightning.errors import UserError
 from fer_lightning.execution.study.cells import leave_out
-from fer_lightning.execution.training import say
 from fer_lightning.look.controls.randomisation import randomisation
 from fer_lightning.look.focus import (
     Controls,
@@ -31,19 +32,21 @@ from fer_lightning.look.focus import (
 from fer_lightning.look.heat import GRID
 from fer_lightning.look.methods import by_each, find_method, find_methods, list_methods
 from fer_lightning.look.tables import (
-    LEGEND,
     focus_view,
     hiding_view,
     hiding_words,
+    legend,
     masks_view,
     randomisation_view,
+    sees_nothing,
     to_csv,
     verdict,
 )
+from fer_lightning.models.shipped_weights import shipped
 from fer_lightning.runs.files import CONTROLS, DEFAULT_METHODS, FILES, read_csv
 from fer_lightning.runs.folder import atomic
 from fer_lightning.runs.provenance import substitutions
-from fer_lightning.screen import Screen
+from fer_lightning.screen import Screen, say
 from fer_lightning.training.checkpoint import load_net
 
 TABLES = ("focus", "focus_samples", "hiding", "randomisation")
@@ -51,8 +54,8 @@ TABLES = ("focus", "focus_samples", "hiding", "randomisation")
 
 def parser() -> argparse.ArgumentParser:
     """Return the command's options."""
-    options = argparse.ArgumentParser(prog="fer-lightning focus", description=__doc__)
-    options.add_argument("--checkpoint", type=Path, required=True, help="such as best.ckpt")
+    options = Options(prog="fer-lightning focus", description=__doc__)
+    options.add_argument("--checkpoint", type=Path, required=True, help=TAKES)
     options.add_argument("--data_dir", help="the data, if not where it lay during training")
     options.add_argument("--out", type=Path, help="folder for CSV files; controls/ in the run")
     options.add_argument("--n", type=int, default=200, help="images looked at (default 200)")
@@ -88,6 +91,7 @@ def main(argv: list[str]) -> int:
     methods = find_methods(args.method or DEFAULT_METHODS)
     if args.batch_size < 1:
         raise UserError(f"expected batch_size of at least 1 but got {args.batch_size}; raise it")
+    args.checkpoint = checkpoint_file(args.checkpoint)
     net, about = load_net(args.checkpoint)
     data = data_of_run(args.checkpoint, about, args.data_dir)
     image_set, landmarks = data.image_set, data.landmarks
@@ -171,12 +175,15 @@ def _write(path: Path, rows: list[Any], method: str) -> None:
 def _show(console: Console, found: Focus, cascade: list[Any]) -> None:
     regions = found.regions
     say(console, f"Maps: {find_method(found.method).title}")
+    if sees_nothing(found.table):
+        say(console, verdict(found.table, regions))
+        return
     views = [focus_view(found.table, resolution, regions) for resolution in ("native", "matched")]
     if cascade:
         views += [masks_view(found.table, regions), randomisation_view(cascade)]
     for view in views:
         console.print(view)
-    say(console, LEGEND.format(subject=regions.subject))
+    say(console, legend(regions))
     if cascade:
         say(console, verdict(found.table, regions))
     say(console, hiding_words(found.hidden.rows, regions))
@@ -192,6 +199,11 @@ def notes(data: str, masks_from: str, masks: Tensor) -> list[str]:
 
 def _folder(given: Path | None, checkpoint: Path) -> Path:
     run = run_of(checkpoint)
+    if given is None and checkpoint in shipped().values():
+        raise UserError(
+            f"expected --out for {checkpoint.stem}, which comes with the package, but got none; "
+            "name a folder"
+        )
     out = given or (checkpoint.parent if run is None else run.path) / CONTROLS
     try:
         out.mkdir(parents=True, exist_ok=True)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import track
 
+from fer_lightning.commands.options import Options
 from fer_lightning.data.cache import load
 from fer_lightning.data.face_mesh import FACE, RECIPE, FaceMesh
 from fer_lightning.data.image_set import ImageSet
@@ -19,10 +20,9 @@ from fer_lightning.data.landmarks import ACCEPTED, Landmarks, read_landmarks, wr
 from fer_lightning.data.masks import image_key
 from fer_lightning.data.networks import FACE_MESH, fetch_network
 from fer_lightning.errors import UserError
-from fer_lightning.execution.training import say
 from fer_lightning.plots.faces import landmark_sheet
 from fer_lightning.runs.files import atomic
-from fer_lightning.screen import Screen
+from fer_lightning.screen import Screen, say
 
 SAVED_EVERY = 20.0  # seconds
 SHOWN = 48  # faces of each kind on the contact sheet
@@ -108,7 +108,7 @@ def counts(data: ImageSet, found: Landmarks) -> tuple[NDArray[np.int64], list[st
 
 def main(argv: list[str]) -> int:
     """Find landmarks, write them, count them and, if asked, draw a contact sheet."""
-    parser = argparse.ArgumentParser(prog="fer-lightning landmarks", description=__doc__)
+    parser = Options(prog="fer-lightning landmarks", description=__doc__)
     parser.add_argument("data", type=Path, help="CSV, folder, zip or tar of the data set")
     parser.add_argument("--out", type=Path, required=True, help="file to write, ending in .npz")
     parser.add_argument("--sheet", type=Path, help="picture of accepted and rejected faces (.png)")

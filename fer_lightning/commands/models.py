@@ -1,12 +1,11 @@
 """``fer-lightning models``: every model with its size, cost, source and config."""
 
-import argparse
-
 import torch
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from fer_lightning.commands.options import Options
 from fer_lightning.errors import UserError
 from fer_lightning.models import MODELS, create_model, list_models
 from fer_lightning.models.cost import count_flops, count_parameters
@@ -15,7 +14,7 @@ from fer_lightning.screen import Screen
 
 def main(argv: list[str]) -> int:
     """List the models, built for the given images."""
-    parser = argparse.ArgumentParser(prog="fer-lightning models", description=__doc__)
+    parser = Options(prog="fer-lightning models", description=__doc__)
     own = "(default: each model's own)"
     parser.add_argument("--image-size", type=int, help=f"height and width in pixels {own}")
     parser.add_argument("--in-chans", type=int, help=f"channels: 1 grey, 3 colour {own}")

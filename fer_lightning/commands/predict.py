@@ -21,6 +21,7 @@ from fer_lightning.commands.checkpoints import (
     same_classes,
 )
 from fer_lightning.commands.explain import readable
+from fer_lightning.commands.options import Options
 from fer_lightning.data import face_finder
 from fer_lightning.data.readers.pictures import (
     MIN_SIDE,
@@ -29,14 +30,15 @@ from fer_lightning.data.readers.pictures import (
     decode,
     list_pictures,
 )
+from fer_lightning.data.readers.trees import FolderTree
 from fer_lightning.data.readers.videos import frames, is_video_name
 from fer_lightning.errors import UserError
-from fer_lightning.execution.training import say
 from fer_lightning.look.tables import to_csv
 from fer_lightning.runs.folder import NOTES, whole_folder, write_json
 from fer_lightning.runs.provenance import versions
-from fer_lightning.screen import Screen
+from fer_lightning.screen import Screen, say
 
+HELP = ("-h", "--help")
 OWN = ("--checkpoint", "--out", "--every", "--whole", "--overwrite")
 SHOWN = 40  # rows on the terminal
 NAMED = 10  # skipped files on the terminal
@@ -45,6 +47,11 @@ FILES = ("faces.csv", "faces.json")
 
 def main(argv: list[str]) -> int:
     """Predict the faces of pictures, or let Lightning predict a data set."""
+    if not argv:
+        raise UserError(
+            "expected pictures, folders or videos but got none; name some, or a data set with "
+            "--config; see fer-lightning predict --help"
+        )
     if not of_pictures(argv):
         from fer_lightning.commands import fit
 
@@ -59,16 +66,16 @@ def of_pictures(argv: Sequence[str]) -> bool:
     (True, True, False)
     """
     own = any(word.partition("=")[0] in OWN for word in argv)
-    return own or bool(argv and not argv[0].startswith("-"))
+    return own or argv[0] in HELP or not argv[0].startswith("-")
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the options for pictures."""
-    options = argparse.ArgumentParser(
+    options = Options(
         prog="fer-lightning predict",
         description="Find the faces of pictures and name their expressions.",
         epilog="Without pictures: fer-lightning predict --config ... predicts a data set's images "
-        "(fer-lightning predict --help).",
+        "(all its options: fer-lightning predict --config ... --help).",
     )
     options.add_argument("pictures", type=Path, nargs="+", help="pictures, folders or videos")
     add_checkpoints(options, "flagship, which comes with the package")
@@ -100,12 +107,18 @@ class Predicted:
 
 
 def shots(paths: Sequence[Path], every: int, leave_out: Path | None) -> Iterator[Shot | Skipped]:
-    """Read pictures and frames one after the other.
+    """Read pictures and frames one after the other; paths are looked at before that.
 
     Raises:
         UserError: a path that is nothing, or a folder of far too many files.
     """
     listed = [(path, *list_pictures(path, leave_out)) for path in paths]
+    return _shots(listed, every)
+
+
+def _shots(
+    listed: Sequence[tuple[Path, FolderTree, list[str]]], every: int
+) -> Iterator[Shot | Skipped]:
     for path, tree, names in listed:
         for name in names:
             shown = readable(str(path / name if path.is_dir() else path))
@@ -205,6 +218,7 @@ def predict(args: argparse.Namespace) -> int:
     """Run the command; write what was asked for and print a table."""
     if args.every < 1:
         raise UserError(f"expected --every of at least 1 but got {args.every}")
+    reading = shots(args.pictures, args.every, args.out)
     checkpoints = load_checkpoints(args.checkpoint)
     classes = same_classes(checkpoints)
     console = Screen()
@@ -212,12 +226,12 @@ def predict(args: argparse.Namespace) -> int:
         say(console, f"{checkpoints[0].name} answers, which comes with the package")
     place = nullcontext() if args.out is None else whole_folder(args.out, args.overwrite)
     with place as folder:  # a folder that may not be replaced is told before any work
-        found = predict_shots(shots(args.pictures, args.every, args.out), checkpoints, args.whole)
+        found = predict_shots(reading, checkpoints, args.whole)
         if not found.faces:
             raise _nothing(found)
         rows = rows_of(found.faces)
         console.print(view(rows, several=len(checkpoints) > 1))
-        for line in sentences(found, len(rows)):
+        for line in sentences(found, len(rows), args.out):
             say(console, line)
         if folder is not None:
             _write(folder, found, rows, checkpoints, classes)
@@ -267,11 +281,12 @@ def view(rows: Sequence[dict[str, Any]], several: bool) -> Table:
     return table
 
 
-def sentences(found: Predicted, rows: int) -> list[str]:
+def sentences(found: Predicted, rows: int, out: Path | None = None) -> list[str]:
     """Say what is not on the screen, has no face or is no picture."""
     lines = []
     if rows > SHOWN:
-        lines.append(f"and {rows - SHOWN:,} more; --out writes them all")
+        where = "; --out writes them all" if out is None else f", all in {out / FILES[0]}"
+        lines.append(f"and {rows - SHOWN:,} more{where}")
     lines.append(f"faces: {len(found.faces):,}, pictures or frames: {found.pictures:,}")
     skipped = [f"{s.name} ({s.reason})" for s in found.skipped]
     for what, names in (("no face found in", found.no_face), ("skipped", skipped)):

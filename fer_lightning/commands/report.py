@@ -3,6 +3,7 @@
 import argparse
 from pathlib import Path
 
+from fer_lightning.commands.options import Options
 from fer_lightning.errors import UserError, visible
 from fer_lightning.report.sweep import is_sweep, write_sweep_report
 from fer_lightning.report.write import write_report
@@ -60,7 +61,7 @@ def parser() -> argparse.ArgumentParser:
     >>> parser().parse_args(["runs", "--no-faces"]).no_faces
     True
     """
-    options = argparse.ArgumentParser(prog="fer-lightning report", description=__doc__)
+    options = Options(prog="fer-lightning report", description=__doc__)
     options.add_argument(
         "folders", type=Path, nargs="+", help="a study's folder, run folders, or a single run's"
     )

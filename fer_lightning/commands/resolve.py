@@ -19,6 +19,7 @@ from fer_lightning.data.augment import Augmentation
 from fer_lightning.data.cue import Cue
 from fer_lightning.data.datamodule import Defects, Drawn, FERDataModule, Files
 from fer_lightning.errors import UserError
+from fer_lightning.models.shipped_weights import shipped
 from fer_lightning.runs.files import read_config
 from fer_lightning.runs.folder import RunFolder
 from fer_lightning.shipped import with_shipped_configs
@@ -53,6 +54,11 @@ def data_of_run(
         UserError: no run folder and no `data_dir`; a damaged config; or another data set.
     """
     run = run_of(checkpoint)
+    if run is None and data_dir is None and checkpoint in shipped().values():
+        raise UserError(
+            f"expected the data that {checkpoint.stem} was trained on ({about.get('data')}) but "
+            "they do not come with the package; give them with --data_dir"
+        )
     if run is None and data_dir is None:
         raise UserError(
             f"expected the config.yaml of a run beside {checkpoint} but found none; "
@@ -122,7 +128,7 @@ class Resolver(TrainingCLI):
         """Parse options and return everything that a run's config.yaml would hold."""
         argv = with_shipped_configs(["fit", *options])
         check_configs(argv)
-        with user_errors():
+        with user_errors(self.options):
             self.config = self.parser.parse_args(with_class_paths(argv))
         return yaml.safe_load(self._dump())
 

@@ -18,6 +18,7 @@ import torch.nn.functional as F
 from rich.console import Console
 from rich.table import Table
 
+from fer_lightning.commands.options import Options
 from fer_lightning.commands.report import track
 from fer_lightning.commands.resolve import data_of, resolve
 from fer_lightning.commands.study_array import write_array
@@ -43,7 +44,7 @@ from fer_lightning.execution.study.results import (
     write_plan,
     write_sweep,
 )
-from fer_lightning.execution.training import Outcome, Stopped, only_one, say
+from fer_lightning.execution.training import Outcome, Stopped, only_one
 from fer_lightning.execution.workers import LocalWorkers, RayWorkers
 from fer_lightning.hypotheses import read_asked
 from fer_lightning.hypotheses.planning import seeds_for, spread_between
@@ -58,7 +59,7 @@ from fer_lightning.runs.foreign import check_classes
 from fer_lightning.runs.identity import decisive, identity, short_path
 from fer_lightning.runs.provenance import REHEARSED, stand_ins
 from fer_lightning.runs.run import Run, read_run
-from fer_lightning.screen import Screen
+from fer_lightning.screen import Screen, say
 from fer_lightning.shipped import find
 from fer_lightning.training.optimizers import make_optimizer
 
@@ -220,7 +221,7 @@ def _speed(job: Job) -> float | None:
 
 def parser() -> argparse.ArgumentParser:
     """Return the command's options."""
-    options = argparse.ArgumentParser(prog="fer-lightning study", description=__doc__)
+    options = Options(prog="fer-lightning study", description=__doc__)
     options.add_argument("file", type=Path, help="a file, or a shipped one by name: drawn_faces")
     options.add_argument("--data", help="the images: file, folder or archive")
     options.add_argument("--out", type=Path, help="the study's folder; runs/NAME without it")

@@ -5,7 +5,6 @@ folders were prepared when the script was written, so that nothing has to be pla
 study file that is edited in the meantime changes no cell that waits in the queue.
 """
 
-import argparse
 import os
 import shlex
 import signal
@@ -15,17 +14,18 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import FrameType
 
+from fer_lightning.commands.options import Options
 from fer_lightning.commands.study_cell import plan_of, words_of
 from fer_lightning.errors import UserError
 from fer_lightning.execution.study.cells import Cell, CellFolder
 from fer_lightning.execution.study.execute import Job, execute
 from fer_lightning.execution.study.plan import FocusPlan
 from fer_lightning.execution.study.progress import LiveTable
-from fer_lightning.execution.training import INTERRUPTED, Stopped, say
+from fer_lightning.execution.training import INTERRUPTED, Stopped
 from fer_lightning.execution.workers import LocalWorkers
 from fer_lightning.runs.files import FILES, atomic, read_config
 from fer_lightning.runs.folder import RunFolder
-from fer_lightning.screen import Screen
+from fer_lightning.screen import Screen, say
 
 MODULE = "fer_lightning.commands.study_array"
 MOST_TASKS = 1000  # SLURM's own bound is 1001 unless an administrator has changed it
@@ -119,7 +119,7 @@ def read_job(path: Path, focus: FocusPlan | None) -> Job:
 
 def main(argv: list[str]) -> int:
     """Train some cells, one after the other, whatever becomes of each."""
-    options = argparse.ArgumentParser(prog=f"python -m {MODULE}", description=__doc__)
+    options = Options(prog=f"python -m {MODULE}", description=__doc__)
     options.add_argument("out", type=Path, help="the study's folder")
     options.add_argument("--look", nargs="+", required=True, help="as for study_cell")
     options.add_argument("--cells", nargs="+", required=True, help="folders below the study's")

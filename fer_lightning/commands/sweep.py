@@ -17,6 +17,7 @@ import yaml
 from rich.console import Console
 from rich.table import Table
 
+from fer_lightning.commands.options import Options
 from fer_lightning.commands.resolve import resolve, resolver
 from fer_lightning.errors import UserError, nearest
 from fer_lightning.execution.study.cells import CellFolder, one_of_many
@@ -26,11 +27,11 @@ from fer_lightning.execution.sweep.live import LiveSweep, counts
 from fer_lightning.execution.sweep.results import label, run_facts, short_names, write_table
 from fer_lightning.execution.sweep.search import check_search, corners, draw, grid_size
 from fer_lightning.execution.sweep.trial import SweepState, open_state
-from fer_lightning.execution.training import INTERRUPTED, Stopped, only_one, say
+from fer_lightning.execution.training import INTERRUPTED, Stopped, only_one
 from fer_lightning.execution.workers import LocalWorkers, RayWorkers, Workers
 from fer_lightning.report.sweep import write_sweep_report
 from fer_lightning.runs.provenance import stand_ins
-from fer_lightning.screen import Screen
+from fer_lightning.screen import Screen, say
 from fer_lightning.shipped import find
 from fer_lightning.tracking.sweep_command import expand
 from fer_lightning.training.losses import AdaptiveWeighting, AttentionRegulariser
@@ -178,7 +179,7 @@ def parser() -> argparse.ArgumentParser:
     >>> parser().parse_args(["sweeps/learning_rate.yaml", "--count", "20"]).count
     20
     """
-    options = argparse.ArgumentParser(prog="fer-lightning sweep", description=__doc__)
+    options = Options(prog="fer-lightning sweep", description=__doc__)
     options.add_argument("file", type=Path, help="a file, or a shipped one by name: learning_rate")
     options.add_argument("--count", type=int, help="how many runs in all; a grid has its own end")
     options.add_argument("--parallel", type=int, help="how many runs at a time (1; Ray: all)")

@@ -10,6 +10,7 @@ from rich.table import Table
 from fer_lightning.data.image_set import ImageSet, Usage
 from fer_lightning.data.labels import MOST_NAMED
 from fer_lightning.data.twins import Twins, duplicate_groups
+from fer_lightning.screen import counted
 
 BLANK_STD = 1.0  # grey levels; an image that varies less shows nothing
 USAGE_NAMES = {
@@ -87,7 +88,7 @@ class Audit:
         self._add_parts(table, "with a twin in Training", self.twins_in_training)
         if self.near_twins is not None:
             found = {name: f"{number:,}" for name, number in self.near_twins.items()}
-            pairs = f"{found['pairs']} pairs, {found['mirrored']} mirrored"
+            pairs = f"{counted(self.near_twins['pairs'], 'pair')}, {found['mirrored']} mirrored"
             table.add_row("near-twins (the same photograph)", pairs, "")
             table.add_row("in groups of twins and near-twins", found["images"], found["groups"])
             words = "with a twin or near-twin in Training"

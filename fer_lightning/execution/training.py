@@ -303,11 +303,6 @@ STYLES = {"done": "green", "running": "bold cyan", "failed": "bold red", "half-d
 BETWEEN_LOOKS = 1.0  # seconds; each reads a few small files
 
 
-def say(console: Console, text: str) -> None:
-    """Print a line as it is: nothing coloured, cut or taken for markup."""
-    console.print(text, highlight=False, soft_wrap=True, markup=False)
-
-
 class LiveView:
     """Shows what `view` returns, where the console is a terminal."""
 

@@ -13,11 +13,28 @@ from fer_lightning.data.regions import Regions
 
 Row = Mapping[str, Any]
 FOCUS_COLUMNS = ("LFR mean ± SD", "median", "log", "≥1.0 %", "LSI", "bg", "mass", "zeros")
-LEGEND = (
+_LEGEND = (
     "log: mean ln LFR. ≥1.0 %: images with LFR of at least 1, zero maps left out/counted as 0. "
-    "bg: share of heat outside the {subject}. mass: share of heat over share of area. "
+    "bg: share of heat outside the {outside}. mass: share of heat over share of area. "
     "zeros: zero maps."
 )
+
+
+def legend(regions: Regions) -> str:
+    """Say what the columns of a focus table mean.
+
+    >>> from fer_lightning.data.regions import FACE
+    >>> "outside the face." in legend(FACE)
+    True
+    """
+    whole = regions.outside
+    return _LEGEND.format(outside=regions.titles.get(whole, whole) if whole else regions.subject)
+
+
+def sees_nothing(rows: Iterable[Row]) -> bool:
+    """Whether all of the model's own maps are zero, so that tables of them hold no number."""
+    own = [row for row in rows if row["source"] == "model" and row["masks"] == "given"]
+    return all(row["zero_maps"] == row["n"] for row in own)
 
 
 def to_csv(rows: Sequence[Row]) -> str:

@@ -118,6 +118,8 @@ def _below(folder: Path, depth: int) -> list[Path]:
     """Return the folder if it is a run's, else the runs that lie at most so many levels below."""
     if _is_run(folder) or not depth:
         return [folder] if _is_run(folder) else []
+    if _only_predicts(folder):
+        return []
     try:
         children = sorted(child for child in folder.iterdir() if not child.name.startswith("."))
         inside = [child for child in children if child.is_dir()]
@@ -128,4 +130,11 @@ def _below(folder: Path, depth: int) -> list[Path]:
 
 def _is_run(folder: Path) -> bool:
     """Whether a folder is that of a run, complete or not."""
-    return any((folder / mark).exists() for mark in MARKS)
+    return any((folder / mark).exists() for mark in MARKS) and not _only_predicts(folder)
+
+
+def _only_predicts(folder: Path) -> bool:
+    """Whether ``predict`` wrote its answers there, which trains and measures nothing."""
+    measured = (FILES[name].name for name in ("summary", "metrics"))
+    is_there = (folder / FILES["answers"].name).is_file()
+    return is_there and not any((folder / name).exists() for name in measured)

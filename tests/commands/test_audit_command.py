@@ -1,5 +1,6 @@
 import json
 
+import cv2
 import numpy as np
 import pytest
 
@@ -45,3 +46,11 @@ def test_pictures_without_near_twins_to_find_cannot_be_drawn(tmp_path, capsys):
     (tmp_path / "faces.csv").write_text("\n".join(["emotion,pixels", *rows]))
     assert main(["audit", str(tmp_path), "--sheet", str(tmp_path / "a.png")]) == 2
     assert "expected" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("ending", [".png", ".jpg", ".webp"])
+def test_a_single_picture_is_called_one(tmp_path, capsys, ending):
+    path = tmp_path / f"face{ending}"
+    cv2.imwrite(str(path), np.zeros((48, 48), np.uint8))
+    assert main(["audit", str(path)]) == 2
+    assert "is a single picture" in capsys.readouterr().err

@@ -230,3 +230,11 @@ def test_models_of_odd_inputs(run):
     code, _, err = run("explain", "--checkpoint=net.ckpt", "--images=faces", "--out=out")
     assert code == 2
     assert "expected a model of 1 or 3 channels and at most 4096 pixels a side but got" in err
+
+
+def test_a_folder_without_a_best_checkpoint(explain):
+    Path("runs/empty").mkdir(parents=True)
+    write("faces/a.png", FACES[0])
+    code, _, err = explain("--checkpoint=runs/empty")
+    assert code == 2
+    assert "runs/empty holds no checkpoints/best.ckpt; name a checkpoint" in err

@@ -190,3 +190,13 @@ def test_pictures_are_fed_as_the_model_was_trained(fit, run):
     np.testing.assert_allclose(logits(), tested["logits"], atol=1e-5)
     model = json.loads(Path("out/notes.json").read_text())["model"]
     assert model["scale"]["std"][0] < 0.5
+
+
+def test_a_run_folder_stands_for_its_best_checkpoint(explain, net):
+    Path("runs/vit/checkpoints").mkdir(parents=True)
+    save_net(net, "runs/vit/checkpoints/best.ckpt")
+    write("faces/a.png", FACES[0])
+    code, _, err = explain("--checkpoint=runs/vit")
+    assert code == 0, err
+    notes = json.loads(Path("out/notes.json").read_text())
+    assert notes["checkpoint"]["path"] == "runs/vit/checkpoints/best.ckpt"

@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from fer_lightning.cli import main as cli
-from fer_lightning.commands.faces import main, save, sheet_figure
+from fer_lightning.commands.faces import main, picture_format, save, sheet_figure
 from fer_lightning.errors import UserError
 
 
@@ -95,3 +95,15 @@ def test_on_the_command_line_a_mistake_is_one_line_and_code_2(
     told = capsys.readouterr().err
     assert told.startswith("error: expected a picture")
     assert told.count("\n") == 1
+
+
+def test_a_missing_option_is_one_sentence(capsys):
+    with pytest.raises(SystemExit, match="2"):
+        cli(["faces"])
+    sentence = "error: expected --out but got none; see fer-lightning faces --help\n"
+    assert capsys.readouterr().err == sentence
+
+
+def test_an_unknown_ending_offers_what_people_use():
+    with pytest.raises(UserError, match=r"choose one of png, jpg, webp, pdf, svg$"):
+        picture_format(Path("faces.xyz"))

@@ -7,10 +7,13 @@ import pytest
 import torch
 import yaml
 
+from fer_lightning.commands.focus import _folder
 from fer_lightning.data.datamodule import Drawn, FERDataModule
 from fer_lightning.data.splits import probe_rows
+from fer_lightning.errors import UserError
 from fer_lightning.look.focus import hide_sample
 from fer_lightning.models import CNN, ViT
+from fer_lightning.models.shipped_weights import shipped
 from fer_lightning.training.checkpoint import describe_run
 
 FILES = ["focus.csv", "focus_samples.csv", "hiding.csv", "randomisation.csv"]
@@ -272,3 +275,35 @@ def test_options_that_cannot_be(focus, option, message):
     code, _, err = focus("--n=3", option)
     assert code == 2
     assert message in err
+
+
+def test_a_run_folder_stands_for_its_best_checkpoint(run, hand):
+    code, _, err = run("focus", "--checkpoint=runs/hand", "--n=8", "--controls=maps")
+    assert code == 0, err
+    assert Path("runs/hand/controls/focus.csv").is_file()
+
+
+def test_a_shipped_model_says_that_it_needs_its_data(run):
+    code, _, err = run("focus", "--checkpoint=flagship")
+    assert code == 2
+    assert "expected the data that flagship was trained on" in err
+    assert "--data_dir" in err
+
+
+def test_maps_without_any_heat_are_one_sentence(run):
+    data = FERDataModule(source="drawn", drawn=Drawn(size=140))
+    section = {"source": "drawn", "drawn": {"size": 140}, "split": "ratio", "split_seed": 0}
+    net = CNN(widths=(4, 4, 4, 4))
+    for weights in net.parameters():
+        torch.nn.init.zeros_(weights)
+    write_run(data, net, section)
+    code, out, err = run("focus", "--checkpoint=runs/hand", "--n=4", "--method=grad_cam")
+    assert code == 0, err
+    assert "Maps: Grad-CAM\nKEY has no LFR: every map is zero.\n" in out
+    assert "±" not in out
+    assert Path("runs/hand/controls/randomisation.csv").is_file()
+
+
+def test_nothing_is_written_beside_shipped_weights():
+    with pytest.raises(UserError, match="expected --out for flagship"):
+        _folder(None, shipped()["flagship"])

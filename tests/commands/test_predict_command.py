@@ -241,7 +241,35 @@ def test_lightning_s_form_stays(run, monkeypatch):
     monkeypatch.setattr(fit, "main", lambda argv: print(argv) or 7)
     words = ["predict", "--config", "vit", "--ckpt_path=a.ckpt"]
     assert run(*words)[:2] == (7, f"{words}\n")
-    assert run("predict", "--help")[:2] == (7, "['predict', '--help']\n")
+    words = ["predict", "--config", "vit", "--help"]
+    assert run(*words)[:2] == (7, f"{words}\n")
+
+
+@pytest.mark.parametrize("word", ["-h", "--help"])
+def test_help_speaks_of_pictures(run, capsys, word):
+    with pytest.raises(SystemExit, match="0"):
+        run("predict", word)
+    out = capsys.readouterr().out
+    assert "--every" in out
+    assert "--config ... --help" in " ".join(out.split())
+
+
+def test_without_any_word_it_asks_for_pictures(run):
+    code, _, err = run("predict")
+    assert code == 2
+    assert err.startswith("error: expected pictures, folders or videos but got none")
+
+
+def test_paths_are_looked_at_first(run):
+    code, out, _ = run("predict", "nowhere.jpg")
+    assert (code, out) == (2, "")
+
+
+def test_more_faces_than_rows_lie_in_the_file(predict):
+    for i in range(50):
+        write(f"faces/{i}.png", FACES[0])
+    assert "and 10 more; --out writes them all" in predict("faces")[1]
+    assert "and 10 more, all in out/faces.csv" in predict("faces", "--out=out")[1]
 
 
 @pytest.mark.skipif(AT_HAND is None, reason="the face network is not at hand")

@@ -6,6 +6,7 @@ from pathlib import Path
 import pandas as pd
 
 from fer_lightning.runs.files import FILES, Answers, Embedding, Maps, Metrics, known_file
+from fer_lightning.runs.find import find_runs
 
 PACKAGE = Path(__file__).parents[2] / "fer_lightning"
 READ_AS = {
@@ -28,8 +29,12 @@ def test_every_artefact_of_a_run_is_known_and_read(fit, run):
     folder = Path("runs/one")
     assert run("focus", "--checkpoint", folder / "checkpoints/best.ckpt", "--n=8")[0] == 0
     again = f"--config={folder / 'config.yaml'}"
-    assert run("predict", again, "--ckpt_path", folder / "checkpoints/best.ckpt")[0] == 0
+    code, _, err = run("predict", again, "--ckpt_path", folder / "checkpoints/best.ckpt")
+    assert code == 0, err
     predicted = max(Path("runs").iterdir(), key=lambda path: path.stat().st_mtime)
+    assert err.endswith(f"images predicted: {predicted / 'predictions.csv'}\n")
+    assert [*find_runs(Path("runs"))] == ["one"], "answers of predict are no run"
+    assert run("check", "runs")[0] == 0
     found = {path: known_file(path) for root in (folder, predicted) for path in root.iterdir()}
     found |= {path: known_file(path) for path in (folder / "controls").iterdir()}
     found.pop(folder / "controls")

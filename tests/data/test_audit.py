@@ -108,6 +108,14 @@ def test_json_and_tables_hold_the_numbers():
         assert line in text
 
 
+@pytest.mark.parametrize(("pairs", "words"), [(1, "1 pair, 1 mirrored"), (2, "2 pairs, 1 ")])
+def test_one_pair_is_no_pairs(pairs, words):
+    near = {"pairs": pairs, "mirrored": 1, "images": 2, "groups": 1}
+    console = Console(width=80, file=io.StringIO())
+    console.print(*replace(audit(small_set()), near_twins=near).tables())
+    assert words in console.file.getvalue()
+
+
 def test_reading_and_auditing_import_no_torch():
     code = "import sys, fer_lightning.commands.audit; print('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -14,6 +14,7 @@ from fer_lightning.data.face_finder import (
     cut,
     find_faces,
     framed,
+    in_reading_order,
     overlaps,
     tiles,
 )
@@ -127,7 +128,7 @@ def test_a_square_over_an_edge_repeats_the_edge():
 @needs_network
 def test_drawn_faces_on_a_canvas():
     faces = drawn_faces(7, image_size=160, difficulty=0.2, with_masks=False).images[:3, 0]
-    places = [(40, 150), (240, 40), (440, 250)]
+    places = [(240, 40), (40, 150), (440, 250)]  # as one reads
     found = FaceFinder(AT_HAND)(on_canvas(faces, places, 160))
     assert len(found) == 3
     assert min(agreement(*pair, 160) for pair in zip(found, places, strict=True)) > 0.4
@@ -146,3 +147,13 @@ def test_real_faces_on_a_canvas_and_alone():
         hits += any(agreement(one, (200, 150), 180) > 0.5 for one in found)
     assert hits >= 34
     assert all(find_faces(face)[0].whole for face in images)
+
+
+def test_faces_come_as_one_reads():
+    grid = [
+        Face(80 * x + 5 * y, 100 * y + 7 * (x % 2), 60, 0.9) for y in range(3) for x in range(4)
+    ]
+    assert in_reading_order(grid[::-1]) == grid
+    large = Face(300, 0, 200, 0.9)
+    beside = [Face(0, y, 40, 0.9) for y in (0, 80, 160)]
+    assert in_reading_order([large, *beside]) == [beside[0], beside[1], large, beside[2]]

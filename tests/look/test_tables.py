@@ -5,17 +5,19 @@ import pytest
 import torch
 from rich.console import Console
 
-from fer_lightning.data.regions import FACE
+from fer_lightning.data.regions import FACE, Regions
 from fer_lightning.look.controls.null_maps import null_maps
 from fer_lightning.look.focus import Source, tabulate
 from fer_lightning.look.tables import (
     focus_view,
     hiding_view,
     hiding_words,
+    legend,
     masks_view,
     number,
     percent,
     randomisation_view,
+    sees_nothing,
     verdict,
 )
 
@@ -106,3 +108,15 @@ def test_view_of_randomisation_shows_heat():
     text = shown(randomisation_view([row | {"map": "heat"}, row | {"map": "signed"}]))
     assert text.count("head") == 1
     assert "0.250" in text
+
+
+def test_the_background_is_named_after_what_lies_inside():
+    plates = Regions("picture", ("dent",), primary="dent", outside="plate")
+    assert "outside the plate." in legend(plates)
+    assert "outside the picture." in legend(Regions("picture", ("dent",), primary="dent"))
+
+
+def test_maps_without_any_heat_are_known(rows):
+    assert not sees_nothing(rows)
+    own = [row | {"zero_maps": row["n"]} if row["source"] == "model" else row for row in rows]
+    assert sees_nothing(own)

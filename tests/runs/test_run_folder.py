@@ -1,6 +1,7 @@
 import pytest
 
 from fer_lightning.errors import UserError
+from fer_lightning.runs.find import find_runs
 from fer_lightning.runs.folder import atomic, new_run_folder, unfinished_run, write_json
 
 
@@ -46,3 +47,15 @@ def test_unwritable(tmp_path):
         new_run_folder(tmp_path / "file" / "runs", "a")
     with pytest.raises(UserError, match=r"expected a folder for runs but .* is a file"):
         new_run_folder(tmp_path / "file", "a")
+
+
+def test_a_folder_of_predict_is_no_run(tmp_path):
+    """Nor is what W&B keeps inside of it."""
+    for name in ("predict-vit", "predict-vit/wandb/files", "fit"):
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "config.yaml").touch()
+    (tmp_path / "predict-vit" / "predictions.csv").touch()
+    assert [*find_runs(tmp_path)] == ["fit"]
+    assert find_runs(tmp_path / "predict-vit") == {}
+    (tmp_path / "predict-vit" / "summary.json").touch()
+    assert [*find_runs(tmp_path)] == ["fit", "predict-vit"]

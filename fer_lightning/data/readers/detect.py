@@ -56,6 +56,9 @@ class Form:
         return self.layout is None and not self.lists and not self.batches
 
 
+PICTURE = (b"\x89PNG\r\n", b"\xff\xd8\xff", b"GIF8", b"BM", b"II*\0", b"MM\0*")
+
+
 class NothingFoundError(UserError):
     """There is no data set of the wanted kind."""
 
@@ -206,6 +209,8 @@ def _described(head: bytes) -> str:
         return "is text in UTF-16 (save it as UTF-8)"
     if head.startswith((b"Rar!", b"7z\xbc\xaf", b"BZh", b"\xfd7zXZ")):
         return "is an archive of another kind (unpack it)"
+    if head.startswith(PICTURE) or (head[:4], head[8:12]) == (b"RIFF", b"WEBP"):
+        return "is a single picture (a data set is a folder of them)"
     line = head.split(b"\n", 1)[0][:60].decode("utf-8", "replace")
     return f"begins with {line!r}"
 

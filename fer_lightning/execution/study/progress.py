@@ -11,10 +11,11 @@ from rich.text import Text
 
 from fer_lightning.execution.study.cells import State
 from fer_lightning.execution.study.execute import Job
-from fer_lightning.execution.training import BETWEEN_LOOKS, STYLES, LiveView, say
+from fer_lightning.execution.training import BETWEEN_LOOKS, STYLES, LiveView
 from fer_lightning.keys import ACC, key
 from fer_lightning.runs.files import Metrics, if_readable, read_json, read_metrics
 from fer_lightning.runs.folder import RunFolder
+from fer_lightning.screen import say
 
 VAL_ACC = key("val", ACC)
 MINUTE, SHORT = 59.5, 9.95  # seconds that are rounded to a minute, and to ten seconds

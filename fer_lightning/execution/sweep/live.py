@@ -11,7 +11,8 @@ from rich.text import Text
 
 from fer_lightning.execution.sweep.results import label, short_names
 from fer_lightning.execution.sweep.trial import SweepState, Trial
-from fer_lightning.execution.training import BETWEEN_LOOKS, STYLES, LiveView, say
+from fer_lightning.execution.training import BETWEEN_LOOKS, STYLES, LiveView
+from fer_lightning.screen import say
 
 WIDEST = 12  # letters of a value that are never broken
 MOST = 12  # runs in the table; sweep.csv has all

@@ -4,11 +4,16 @@ import numpy as np
 import torch
 
 from fer_lightning import keys
+from fer_lightning.errors import UserError
 from fer_lightning.look.callbacks.look import Look, LookContext
 from fer_lightning.look.embedding import embedding_quality, tsne
 from fer_lightning.look.frozen import BATCH, frozen_eval
 from fer_lightning.plots.tsne import tsne_figure
 from fer_lightning.runs.files import FILES
+
+
+class TooFewError(UserError):
+    """There are no more images than the perplexity."""
 
 
 class EmbeddingCallback(Look):
@@ -33,9 +38,18 @@ class EmbeddingCallback(Look):
         super().__init__(every_n_epochs, samples, seed)
         self.perplexity, self.tsne_seed = perplexity, tsne_seed
 
+    def why_not(self, error: UserError) -> str:
+        """Say what is left out where there are too few images for it."""
+        return str(error) if isinstance(error, TooFewError) else super().why_not(error)
+
     def look(self, context: LookContext) -> None:
         """Project, measure, draw; keep features and faces of the test images, for a report."""
         probe = context.probe(self.samples, self.seed)
+        if len(probe.rows) <= self.perplexity:
+            raise TooFewError(
+                f"t-SNE is left out: {len(probe.rows)} images are too few "
+                f"(more than {self.perplexity:g} needed)"
+            )
         with frozen_eval(context.net) as net, torch.no_grad():
             features = torch.cat([net.features(x) for x in probe.images.split(BATCH)])
         features = features.float().cpu()

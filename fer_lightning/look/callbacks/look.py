@@ -24,6 +24,7 @@ from fer_lightning.look.focus import Sample
 from fer_lightning.look.methods import find_method
 from fer_lightning.models import VisionModel, name_of
 from fer_lightning.runs.folder import atomic
+from fer_lightning.screen import Screen, say
 from fer_lightning.tracking.tracker import FeatureTracker, MetricsCSV, Tracker, show_picture
 
 TRAINING_PASSES = 3  # forward passes that training with one image is worth
@@ -282,7 +283,7 @@ class Look(L.Callback):
         if looks[0] is self and trainer.is_global_zero:
             context = LookContext(trainer, pl_module, "val", self.face_template)
             passes = sum(one.passes(context) / one.every_n_epochs for one in looks)
-            print(price(passes, context.data), flush=True)  # Lightning's own lines are silenced
+            say(Screen(), price(passes, context.data))  # Lightning's own lines are silenced
 
     def passes(self, context: LookContext) -> float:
         """The price of one look in forward passes of one image."""
@@ -315,4 +316,8 @@ class Look(L.Callback):
             self.look(LookContext(trainer, pl_module, stage, self.face_template))
         except UserError as error:
             self.impossible = True
-            rank_zero_warn(f"{type(self).__name__} leaves this run out: {error}")
+            rank_zero_warn(self.why_not(error))
+
+    def why_not(self, error: UserError) -> str:
+        """Say that this callback is of no use in a run."""
+        return f"{type(self).__name__} leaves this run out: {error}"

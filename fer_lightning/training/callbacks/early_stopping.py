@@ -45,8 +45,8 @@ class LossAlarm(L.Callback):
                 alarm(
                     trainer,
                     "Loss is not a number",
-                    f"After epoch {trainer.current_epoch} {name} is {loss:g}: this run learns no "
-                    "more; start it with a lower --model.lr or with --model.warmup_epochs=1.",
+                    f"After epoch {trainer.current_epoch + 1} {name} is {loss:g}: this run learns "
+                    "no more; start it with a lower --model.lr or with --model.warmup_epochs=1.",
                 )
                 return
 
@@ -105,14 +105,16 @@ class FairEarlyStopping(EarlyStopping):
         return bool(self.best_score > baseline + self.margin)
 
     def _warn_if_stuck(self, trainer: L.Trainer) -> None:
+        if trainer.state.fn != "fit" or trainer.sanity_checking or self.warned:
+            return
         share = trainer.callback_metrics.get(key("val", keys.TOP_CLASS_SHARE))
-        if share is None or share < STUCK or self.warned or trainer.sanity_checking:
+        if share is None or share < STUCK:
             return
         self.warned = True
         waits = "is not stopped for it" if self.wait_for_majority else "can be stopped for it"
         alarm(
             trainer,
             "One class only",
-            f"After epoch {trainer.current_epoch} {share:.0%} of the validation images get the "
+            f"After epoch {trainer.current_epoch + 1} {share:.0%} of the validation images get the "
             f"same class: the run has not begun to learn. It {waits} (see wait_for_majority).",
         )

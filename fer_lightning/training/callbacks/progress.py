@@ -14,7 +14,7 @@ from rich.progress import TextColumn
 
 from fer_lightning import keys
 from fer_lightning.keys import key
-from fer_lightning.screen import Screen
+from fer_lightning.screen import Screen, counted
 from fer_lightning.training.callbacks.typed import classifier, data_of
 
 BETWEEN_UPDATES = 0.25  # seconds; a step can take less than a millisecond
@@ -36,14 +36,14 @@ def about(seconds: float) -> str:
     """Name a duration in words.
 
     >>> about(20), about(340), about(7500)
-    ('under a minute', '6 minutes', '2.1 hours')
+    ('less than a minute', 'about 6 minutes', 'about 2.1 hours')
     """
     if seconds < 50:
-        return "under a minute"
+        return "less than a minute"
     if seconds < 90 * 60:
         minutes = max(round(seconds / 60), 1)
-        return f"{minutes} minute{'s' if minutes > 1 else ''}"
-    return f"{seconds / 3600:.1f} hours"
+        return f"about {counted(minutes, 'minute')}"
+    return f"about {seconds / 3600:.1f} hours"
 
 
 class Progress(RichProgressBar):
@@ -145,7 +145,7 @@ class Progress(RichProgressBar):
         epochs = (trainer.max_epochs or 0) - self._first_epoch
         console = self.progress.console if self.progress else self.console
         console.print(
-            f"{epochs} epochs will take about {about(self._seconds_left(trainer, steps))} at "
+            f"{counted(epochs, 'epoch')} will take {about(self._seconds_left(trainer, steps))} at "
             f"{self._images_per_second(trainer, steps):.0f} images/s, looks at the model aside",
             highlight=False,
         )

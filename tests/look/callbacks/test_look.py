@@ -156,7 +156,9 @@ def test_a_model_without_attention_is_left_out_once(tmp_path):
 
 def test_too_few_images_for_tsne_are_told(tmp_path):
     net = CNN(widths=(2, 2, 4, 4), feature_width=8)
-    with pytest.warns(UserWarning, match="EmbeddingCallback leaves this run out: expected"):
+    with pytest.warns(
+        UserWarning, match=r"^t-SNE is left out: \d+ images are too few \(more than 30 needed\)$"
+    ):
         run(tmp_path, net, EmbeddingCallback(every_n_epochs=1), epochs=1, size=140)
 
 

@@ -36,7 +36,7 @@ def trainer(train=0.5, val=0.5, fn="fit"):
 def test_it_is_told_once(losses):
     run, alarm = trainer(**losses), LossAlarm()
     with pytest.warns(
-        UserWarning, match=r"After epoch 3 (train|val)/loss is (nan|inf).*--model.lr"
+        UserWarning, match=r"After epoch 4 (train|val)/loss is (nan|inf).*--model.lr"
     ):
         alarm.on_validation_end(run, None)
     with warnings.catch_warnings():

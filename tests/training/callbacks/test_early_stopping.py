@@ -8,7 +8,7 @@ from fer_lightning.training.callbacks.early_stopping import FairEarlyStopping
 MAJORITY = 0.25
 
 
-def run(accuracies, **options):
+def run(accuracies, fn="fit", **options):
     """Feed validation accuracies epoch by epoch; return the number of epochs that ran."""
     stopping = FairEarlyStopping(patience=2, **options)
     trainer = SimpleNamespace(
@@ -19,7 +19,7 @@ def run(accuracies, **options):
         should_stop=False,
         sanity_checking=False,
         fast_dev_run=False,
-        state=SimpleNamespace(fn="fit"),
+        state=SimpleNamespace(fn=fn),
         strategy=SimpleNamespace(reduce_boolean_decision=lambda decision, all: decision),
     )
     stopping._should_skip_check = lambda trainer: False
@@ -40,7 +40,7 @@ def test_patience_counts_after_the_majority_baseline():
 
 
 def test_a_run_at_the_baseline_is_not_stopped_and_says_so():
-    with pytest.warns(UserWarning, match="100% of the validation images get the same class"):
+    with pytest.warns(UserWarning, match="After epoch 1 100% of the validation images"):
         assert run([0.25, 0.25, 0.25, 0.25, 0.25, 0.4, 0.39, 0.38, 0.37]) == 8
 
 
@@ -52,3 +52,8 @@ def test_to_the_letter_it_is_stopped():
 def test_barely_above_the_baseline_is_not_learning():
     with pytest.warns(UserWarning, match="same class"):
         assert run([0.25, 0.255, 0.25, 0.25, 0.25, 0.25]) == 6
+
+
+def test_a_measured_checkpoint_is_not_said_to_learn_nothing(recwarn):
+    assert run([0.25], fn="validate") == 1
+    assert not recwarn.list
