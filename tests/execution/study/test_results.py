@@ -149,7 +149,13 @@ def test_finished_runs_are_found_by_identity(tmp_path):
 
 @pytest.mark.parametrize(
     ("study", "cells"),
-    [("inductive_bias_gap", 27), ("leaking_split", 27), ("fair_recipe", 72), ("input_scale", 12)],
+    [
+        ("inductive_bias_gap", 27),
+        ("leaking_split", 27),
+        ("fair_recipe", 72),
+        ("input_scale", 12),
+        ("convolution_stem", 9),
+    ],
 )
 def test_shipped_results_are_whole_and_small(study, cells, pytestconfig):
     root = pytestconfig.rootpath / "docs/results" / study
