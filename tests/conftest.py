@@ -1,6 +1,16 @@
 """Fixtures of all tests; this file makes the folders beside it importable, e.g. `wandb_server`."""
 
+from collections import Counter
+from pathlib import Path
+
 import pytest
+
+
+def pytest_configure(config):
+    """Refuse two test files of one name, which pytest cannot tell apart in a run of all tests."""
+    names = Counter(path.name for path in Path(__file__).parent.rglob("test_*.py"))
+    if twice := sorted(name for name, count in names.items() if count > 1):
+        raise pytest.UsageError(f"expected test files with names of their own but got {twice}")
 
 
 @pytest.fixture
